@@ -36,8 +36,10 @@ from benchmarks.processes import processor_time
 from blueprint.verification.verify import verify
 from streamlets.project.catalog import ProjectCatalog
 from streamlets.runner import run as runner
-from streamlets.runner.events.model import Event, UnitChanged
+from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import RunStatus
+from streamlets.runner.events.unit_events import UnitChanged
+from streamlets.runner.events.view import View
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark import launch
 from streamlets.spark.session import Spark
@@ -181,7 +183,7 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
     """Run `flow run --available-now` on a running session; return the seconds by streamlet."""
     changes: dict[str, float] = {}
 
-    class View:
+    class Watch(View):
         def event(self, event: Event, status: RunStatus) -> None:
             if isinstance(event, UnitChanged):
                 ref = event.unit.streamlet
@@ -205,7 +207,7 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
     launch.start, start_ = lambda *_: _Lent(spark.session, spark.process), launch.start
     try:
         options = runner.RunOptions(state=StateDirectory(root / "state", plan.name), bounded=True)
-        code, _ = runner.run(plan, options, [View()])
+        code, _ = runner.run(plan, options, [Watch()])
     finally:
         launch.start = start_
     assert code == 0, code

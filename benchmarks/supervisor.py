@@ -21,7 +21,9 @@ from dataclasses import dataclass, field
 
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
-from streamlets.runner.events.model import Event, UnitChanged, UnitId
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Ended, Fact, Lost, Started
 from streamlets.runner.supervision.supervisor import Supervisor

@@ -19,7 +19,7 @@ from blueprint.comparison.queries import (
     stateful,
 )
 from blueprint.comparison.schemas import unread
-from blueprint.diagnostics.report import counted
+from blueprint.wording import counted
 
 
 def application(pairing: Pairing) -> Iterator[Change]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from blueprint.diagnostics.model import Diagnostic, Severity, Sources
+from blueprint.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +58,6 @@ class Report(Protocol):
     @property
     def checked(self) -> Checked:
         """Return the amounts of what was checked."""
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: `1 topic`, `2 topics`."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def verdict(diagnostics: Iterable[Diagnostic]) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blueprint.wording import counted
 from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
-from cli.output.quantities import count
 from cli.state import own_state_directory, state_directories, state_directory, state_options, topics_of
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ def _confirm(selected: Sequence[Checkpoint], yes: bool) -> None:
     """
     for checkpoint in selected:
         committed = checkpoint.committed
-        batches = count(committed.number + 1, "batch", "batches") if committed else "no committed batch"
-        state = f" and the state of {count(len(checkpoint.operators), 'operator')}" if checkpoint.operators else ""
+        batches = counted(committed.number + 1, "batch", "batches") if committed else "no committed batch"
+        state = f" and the state of {counted(len(checkpoint.operators), 'operator')}" if checkpoint.operators else ""
         click.echo(f"{checkpoint.name}: deletes the progress of {batches}{state}", err=True)
     click.echo("Records already written are kept and will be written again: consumers will see them twice.", err=True)
     if yes:

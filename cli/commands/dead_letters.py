@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.wording import counted
 from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
-from cli.output.quantities import count, timestamp
+from cli.output.quantities import timestamp
 from cli.state import (
     own_state_directory,
     state_directories,
@@ -202,15 +203,17 @@ def _report(name: str, results: Sequence[Replayed], form: str, *, dry: bool) -> 
     if not records and not broken and not homeless:
         click.echo(f"{name}: nothing to replay")
     for port, number in records.items():
-        click.echo(f"{port}: {'would replay' if dry else 'replayed'} {count(number, 'record')}")
+        click.echo(f"{port}: {'would replay' if dry else 'replayed'} {counted(number, 'record')}")
     for (port, why), number in broken.items():
-        click.echo(f"{port}: {count(number, 'record')} still {'break' if number > 1 else 'breaks'} the contract: {why}")
+        click.echo(
+            f"{port}: {counted(number, 'record')} still {'break' if number > 1 else 'breaks'} the contract: {why}"
+        )
     for port, number in homeless.items():
         streamlet, _, name_of_port = port.rpartition(".")
         why = f"there is no outlet `{port}`, and no inlet `{port}` that alone reads a topic of the application"
         if name_of_port == "tasks":
             why = f"to read failed tasks again, run `flow tasks retry {streamlet}`"
-        click.echo(f"{port}: {count(number, 'record')} not replayed: {why}")
+        click.echo(f"{port}: {counted(number, 'record')} not replayed: {why}")
 
 
 def _plan(path: Path, conf: tuple[str, ...], state: StateDirectory) -> ApplicationPlan:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.wording import counted
 from cli.application import application, application_arguments
 from cli.options import format_option
-from cli.output.quantities import count
 
 if TYPE_CHECKING:
     from cli.application import Application
@@ -85,12 +85,12 @@ def _checks(app: Application, state_dir: Path | None, *, fetch: bool, prepare: b
         yield Check(
             "blueprint",
             State.ERROR,
-            f"`flow verify` reports {count(errors, 'error')}",
+            f"`flow verify` reports {counted(errors, 'error')}",
             "run `flow verify`, and fix them",
         )
     if plan is not None:
         yield Check(
-            "blueprint", State.OK, f"{count(len(plan.streamlets), 'streamlet')}, {count(len(plan.topics), 'topic')}"
+            "blueprint", State.OK, f"{counted(len(plan.streamlets), 'streamlet')}, {counted(len(plan.topics), 'topic')}"
         )
         yield from of_application.jars(plan, may_fetch=fetch)
         yield from of_application.servers(plan)

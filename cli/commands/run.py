@@ -18,6 +18,7 @@ from cli.verification.descriptors import CLASSES
 
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan, Isolation
+    from streamlets.runner.events.view import View
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
@@ -201,7 +202,3 @@ def _view(form: str, state: StateDirectory, topics: Mapping[tuple[str, str], str
             return TableView(logs, topics=topics)
         case _:
             return LineView(logs)
-
-
-if TYPE_CHECKING:
-    from cli.output.live import View

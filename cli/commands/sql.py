@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blueprint.wording import span
 from cli.options import format_option, path_argument, timeout_option
 from cli.output.errors import fail
 from cli.runs.follower import Follower, running_application, send
@@ -117,7 +118,6 @@ def _units(follower: Follower) -> dict[str, UnitStatus]:
 
 def _show(state: StateDirectory, form: str) -> dict[str, Any]:
     from cli.output.tables import print_table
-    from streamlets.runner.events.lines import span
 
     units, now = _units(Follower(state, quiet=True)), time.time()
     if form != "json":

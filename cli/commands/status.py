@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.wording import span
 from cli.options import format_option, path_argument
 from cli.state import applications, state_options
 
@@ -123,7 +124,6 @@ def _print(current: _Current) -> None:
 
 def _headline(current: _Current) -> str:
     """Return the line above the table: whether the application runs, since when, and how it is."""
-    from streamlets.runner.events.lines import span
 
     name, written, now = current.application, current.written, time.time()
     if written is None:
@@ -164,7 +164,6 @@ def _print_streamlets(status: RunStatus, now: float, *, live: bool) -> None:
 
 def _print_causes(status: RunStatus, now: float) -> None:
     """Print why units are not running, and where stuck batches are."""
-    from streamlets.runner.events.lines import span
 
     for streamlet in status.streamlets:
         for unit in streamlet.units:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from blueprint.wording import counted, span
 from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
-from cli.output.quantities import count, timestamp
+from cli.output.quantities import timestamp
 from cli.state import own_state_directory, state_directories, state_directory, state_options, topics_of
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
         click.echo(json.dumps(counts, indent=2))
         return
     from cli.output.tables import print_table
-    from streamlets.runner.events.lines import span
 
     columns = ("discovered", "read", "waiting", "oldest", "failed", "repeated", "dropped")
     for name, sources in counts.items():
@@ -149,7 +149,7 @@ def retry(
         click.echo(f"{name}: no failed tasks to retry")
         return
     when = "" if state.owner() is not None else " when the application runs"
-    click.echo(f"{name}: {count(requested, 'task')} will be read again{when}")
+    click.echo(f"{name}: {counted(requested, 'task')} will be read again{when}")
 
 
 def _sources(state: StateDirectory, path: Path) -> list[SourceTasks]:
@@ -217,7 +217,7 @@ def _discovery(source: dict[str, Any]) -> str:
         return f"failed: {source['failure']}"
     if source["running"] is not None:
         return "running, or interrupted"
-    return f"{count(source['discoveries'], 'discovery', 'discoveries')} in the last run"
+    return f"{counted(source['discoveries'], 'discovery', 'discoveries')} in the last run"
 
 
 def _print(entry: TaskEntry, *, full: bool) -> None:
@@ -227,7 +227,7 @@ def _print(entry: TaskEntry, *, full: bool) -> None:
     if failure is None:
         click.echo(f"task {task.number}: {entry.state}, {discovered}{repeats}")
     else:
-        attempts = f"failed {timestamp(failure.time)} UTC after {count(failure.attempts, 'attempt')}"
+        attempts = f"failed {timestamp(failure.time)} UTC after {counted(failure.attempts, 'attempt')}"
         retried = ", retried" if entry.state == "retried" else ""
         click.echo(f"task {task.number}: {attempts}{retried}, {discovered}{repeats}")
     click.echo(f"  {task.shown}")

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.wording import counted
 from cli.commands.topics_acls import acls
 from cli.commands.topics_apply import apply
 from cli.commands.topics_copy import copy
 from cli.groups import ListedGroup
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
-from cli.output.quantities import count, size, timestamp
+from cli.output.quantities import size, timestamp
 from cli.state import (
     named_topic,
     own_state_directory,
@@ -55,7 +56,6 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
     PATH is the application's blueprint or directory (default: the working directory). The application may be running.
     Topics on servers are compared with the blueprint.
     """
-    from streamlets.runner.events.lines import line
     from streamlets.runner.topics import differences_of
 
     states = state_directories(path, state_dir, application)
@@ -72,7 +72,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
     for state, resources in topics.items():
         _print_table(state.application, [topic.summary() for topic in resources])
         for difference in differences_of(resources):
-            click.echo(line(difference))
+            click.echo(difference.line)
 
 
 @topics.command(short_help="Delete records that all readers have committed.")
@@ -193,7 +193,7 @@ def _confirm(topic: str, planned: Dropped, yes: bool) -> None:
     """
     if yes:
         return
-    click.echo(f"{topic}: deletes {count(planned.records, 'record')} ({size(planned.bytes)})", err=True)
+    click.echo(f"{topic}: deletes {counted(planned.records, 'record')} ({size(planned.bytes)})", err=True)
     for missed in planned.missed:
         click.echo(f"  {missed.reader} has not committed {missed.records:,} of them", err=True)
     if not sys.stdin.isatty():
@@ -208,14 +208,16 @@ def _report(topic: str, dropped: Dropped, form: str, *, done: bool) -> None:
         click.echo(json.dumps({"topic": topic, "done": done, **asdict(dropped)}, indent=2))
         return
     verb = "deleted" if done else "would delete"
-    click.echo(f"{topic}: {verb} {count(dropped.records, 'record')} ({size(dropped.bytes)})")
+    click.echo(f"{topic}: {verb} {counted(dropped.records, 'record')} ({size(dropped.bytes)})")
     for reader, records in dropped.held.items():
-        click.echo(f"  kept: {reader} has not committed {count(records, 'record')}")
+        click.echo(f"  kept: {reader} has not committed {counted(records, 'record')}")
     if dropped.held:
         click.echo("  --force deletes them anyway; `flow checkpoints reset` removes a reader that no longer exists")
     for missed in dropped.missed:
         verb = "missed" if done else "would miss"
-        click.echo(f"  {missed.reader} {verb} {count(missed.records, 'record')}, from {missed.first} to {missed.last}")
+        click.echo(
+            f"  {missed.reader} {verb} {counted(missed.records, 'record')}, from {missed.first} to {missed.last}"
+        )
 
 
 def _differences(topic: TopicResource) -> dict[str, object]:

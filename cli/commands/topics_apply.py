@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from blueprint.wording import counted
 from cli.application import application as application_of
 from cli.application import application_arguments
 from cli.options import format_option
 from cli.output.errors import fail
-from cli.output.quantities import count
 from cli.state import require_own, with_running_settings
 
 if TYPE_CHECKING:
@@ -179,7 +179,9 @@ def _describe(changes: Sequence[_Change], skipped: Sequence[_Change], applicatio
                 click.echo(f"{change.topic}: does not exist")
             case "delete":
                 kept = "; --delete-unused deletes the topic" if change in skipped else ""
-                click.echo(f"{change.topic}: no longer in the blueprint, with {count(change.records, 'record')}{kept}")
+                click.echo(
+                    f"{change.topic}: no longer in the blueprint, with {counted(change.records, 'record')}{kept}"
+                )
             case "alter":
                 for difference in change.differences:
                     note = difference.warning or difference.help

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.wording import counted
 from cli.application import Application, application_arguments
 from cli.application import application as application_of
 from cli.options import format_option
 from cli.output.errors import fail
-from cli.output.quantities import count
 from cli.state import require_own, with_running_settings
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _reporter(topic: str) -> Callable[[Progress], None]:
         nonlocal last
         if progress.remaining and time.monotonic() - last >= _EVERY:
             last = time.monotonic()
-            click.echo(f"{topic}: {count(progress.copied, 'record')} copied, {progress.remaining:,} remain")
+            click.echo(f"{topic}: {counted(progress.copied, 'record')} copied, {progress.remaining:,} remain")
             sys.stdout.flush()
 
     return report
@@ -184,6 +184,6 @@ def _report(topic: str, source: TopicPlan, target: TopicPlan, copied: int, reade
         }
         click.echo(json.dumps(result, indent=2))
         return
-    click.echo(f"{topic}: {count(copied, 'record')} copied from {source.channel} to {target.channel}")
+    click.echo(f"{topic}: {counted(copied, 'record')} copied from {source.channel} to {target.channel}")
     for reader in readers:
         click.echo(f"  {reader} continues after them")

@@ -9,12 +9,13 @@ import click
 
 from blueprint.comparison.stateful_operators import stateful_operator
 from blueprint.hocon import shown_name
-from cli.output.quantities import count, size, timestamp
+from blueprint.wording import counted
+from cli.output.quantities import size, timestamp
 from cli.output.tables import print_table
 from streamlets.channels.base import TopicResource
 from streamlets.runner.checkpoints.checkpoint import Batch, Checkpoint
 from streamlets.runner.checkpoints.positions import source_positions
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.status_file import read_status
 from streamlets.runner.state_directory.directory import StateDirectory
 
@@ -86,7 +87,7 @@ def print_checkpoint(state: StateDirectory, checkpoint: Checkpoint, topics: Sequ
         )
         state_rows = _state_rows(checkpoint, state)
         if state_rows is not None:
-            click.echo(f"\n{count(state_rows, 'state row')} after the last batch of the last run")
+            click.echo(f"\n{counted(state_rows, 'state row')} after the last batch of the last run")
 
 
 def as_data(checkpoint: Checkpoint, state: StateDirectory, topics: Sequence[TopicResource]) -> dict[str, object]:
@@ -106,7 +107,6 @@ def as_data(checkpoint: Checkpoint, state: StateDirectory, topics: Sequence[Topi
                 "topic": position.topic,
                 "position": json.loads(position.position) if position.position else None,
                 "backlog": position.backlog,
-                "behind": position.backlog,  # its earlier name
             }
             for position in source_positions(checkpoint, topics)
         ],

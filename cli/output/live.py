@@ -5,34 +5,20 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 import click
 
+from blueprint.wording import span
 from cli.output import streamlets
-from cli.output.streamlet_table import STATE_STYLES, streamlet_table
-from streamlets.runner.events.lines import json_line, line, lines
-from streamlets.runner.events.model import (
-    BatchStuck,
-    CheckpointRepaired,
-    Event,
-    RecordsLate,
-    RecordsMissed,
-    RowsInState,
-    RowsLate,
-    RunEnded,
-    RunStarted,
-    RunStopping,
-    SparkStarting,
-    TopicDiffers,
-    UnitChanged,
-    UnitProgressed,
-    UnitWarned,
-)
+from cli.output.streamlet_table import streamlet_table
+from streamlets.runner.events.event import Event, Importance, UnitEvent, json_text
+from streamlets.runner.events.run_events import RunStarted
 from streamlets.runner.events.status import RunStatus
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
+from streamlets.runner.events.view import View
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -43,24 +29,14 @@ if TYPE_CHECKING:
 _BATCHES_EVERY = 5.0
 """Seconds between two lines about the batches of a streamlet; each line has the totals of the run."""
 
+_RESTING = ("completed", "paused", "stopped", "failed")
+"""States at whose start the rows of a streamlet are printed."""
 
-class View(Protocol):
-    """Shows events while it is entered."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def event(self, event: Event, status: RunStatus) -> None:
-        """Show an event; `status` is that of the run after it."""
-
-    def print_line(self, text: str) -> None:
-        """Show a line that Spark's console sink prints; it may be called from any thread."""
+_STYLES = {Importance.WARNING: "yellow", Importance.ERROR: "bold red"}
+"""The styles of events above the table."""
 
 
-class JsonView:
+class JsonView(View):
     """Prints events as JSON lines on the standard output; all other output goes to the standard error."""
 
     def __init__(self) -> None:
@@ -71,21 +47,19 @@ class JsonView:
         self._redirected.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._redirected.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._redirected.__exit__(None, None, None)
 
     def event(self, event: Event, status: RunStatus) -> None:
         """Print the event."""
-        click.echo(json_line(event), file=self._out)
+        click.echo(json_text(event.data()), file=self._out)
 
     def print_line(self, text: str) -> None:
         """Print the line."""
         click.echo(text, err=True)
 
 
-class LineView:
+class LineView(View):
     """Prints a line per event; batches are summed up, because there may be many per second.
 
     Arguments:
@@ -96,38 +70,21 @@ class LineView:
         self._logs = logs
         self._printed_rows: dict[str, tuple[float, str]] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
     def event(self, event: Event, status: RunStatus) -> None:
-        """Print the event, unless it is a batch that the next line about its streamlet sums up, or a drain of the
-        whole run."""
-        match event:
-            case RunStarted():
-                self._print(event.time, f"{line(event)}; logs in {self._logs}")
-            case UnitProgressed(unit=unit):
-                since, _ = self._printed_rows.get(unit.streamlet, (event.time - _BATCHES_EVERY, ""))
-                if event.time - since >= _BATCHES_EVERY:
-                    self._print_rows(status.streamlet(unit.streamlet), event.time)
-            case UnitChanged(state="draining", cause=""):
-                pass
-            case UnitChanged(unit=unit) | BatchStuck(unit=unit):
-                if isinstance(event, UnitChanged) and event.state in ("completed", "paused", "stopped", "failed"):
-                    self._print_rows(status.streamlet(unit.streamlet), event.time)
-                first, *more = lines(event)
-                self._print(event.time, first)
-                for text in more:
-                    click.echo(f"            {text}")
-            case (
-                SparkStarting() | RowsInState() | RowsLate() | RecordsLate() | RecordsMissed() | TopicDiffers()
-                | CheckpointRepaired() | UnitWarned() | RunStopping() | RunEnded()
-            ):  # fmt: skip
-                self._print(event.time, line(event))
+        """Print the event; a batch is summed up by the next line about its streamlet."""
+        streamlet = status.streamlet(event.unit.streamlet) if isinstance(event, UnitEvent) else None
+        if streamlet is not None and isinstance(event, UnitProgressed):
+            since, _ = self._printed_rows.get(streamlet.ref, (event.time - _BATCHES_EVERY, ""))
+            if event.time - since >= _BATCHES_EVERY:
+                self._print_rows(streamlet, event.time)
+        if event.importance < Importance.STEP:
+            return
+        if streamlet is not None and isinstance(event, UnitChanged) and event.state in _RESTING:
+            self._print_rows(streamlet, event.time)
+        first, *more = event.lines
+        self._print(event.time, f"{first}; logs in {self._logs}" if isinstance(event, RunStarted) else first)
+        for text in more:
+            click.echo(f"            {text}")
 
     def print_line(self, text: str) -> None:
         """Print the line."""
@@ -147,7 +104,7 @@ class LineView:
         click.echo(f"{datetime.fromtimestamp(now, UTC).astimezone():%H:%M:%S}  {text}")
 
 
-class TableView:
+class TableView(View):
     """Draws a table of the streamlets about twice a second, with the failures above it.
 
     Arguments:
@@ -173,34 +130,21 @@ class TableView:
         self._live.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.__exit__(kind, error, trace)
+    def __exit__(self, *error: object) -> None:
+        self._live.stop()
 
     def event(self, event: Event, status: RunStatus) -> None:
         """Update the table; failures, warnings and the summary are printed above it."""
         self._status = status
-        match event:
-            case RunStarted():
-                self._print(f"logs in {self._logs}")
-            case UnitChanged(cause=cause, state=state) if cause and state in ("failed", "backing-off", "stopped"):
-                self._print_lines(lines(event), STATE_STYLES[state])
-            case BatchStuck():
-                self._print_lines(lines(event), STATE_STYLES["backing-off"])
-            case (
-                RowsInState() | RowsLate() | RecordsLate() | RecordsMissed() | TopicDiffers() | CheckpointRepaired()
-                | UnitWarned() | RunStopping() | RunEnded()
-            ):  # fmt: skip
-                self._print(line(event))
+        if isinstance(event, RunStarted):
+            self._print(f"logs in {self._logs}")
+        elif event.importance >= Importance.NOTICE:
+            first, *more = event.lines
+            self._print(first, _STYLES.get(event.importance, ""), "".join(f"\n  {text}" for text in more))
 
     def print_line(self, text: str) -> None:
         """Print the line above the table."""
         self._print(text)
-
-    def _print_lines(self, lines: Sequence[str], style: str) -> None:
-        first, *more = lines
-        self._print(first, style, "".join(f"\n  {text}" for text in more))
 
     def _print(self, text: str, style: str = "", more: str = "") -> None:
         """Print above the table, one thread at a time.
@@ -230,7 +174,6 @@ class TableView:
 
 def _headline(status: RunStatus, now: float) -> str:
     """Return the application, how it is, since when it runs, and what Ctrl-C does."""
-    from streamlets.runner.events.lines import span
 
     if not status.application:
         return "starting"

@@ -19,14 +19,3 @@ def size(count: float | None) -> str:
 def timestamp(time: float | None) -> str:
     """Return a time in seconds since the epoch as date and time in UTC; `-` for None."""
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S") if time else "-"
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun: `1 record`, `1,000 records`.
-
-    Arguments:
-        number: how many.
-        noun: the singular.
-        plural: the plural; default: the singular with an s.
-    """
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cli.output.quantities import count
+from blueprint.wording import counted, span
 
 if TYPE_CHECKING:
     from streamlets.runner.events.status import RunStatus, StreamletStatus
@@ -26,7 +26,6 @@ def state(streamlet: StreamletStatus, now: float) -> str:
     Arguments:
         now: the current time in seconds since the epoch.
     """
-    from streamlets.runner.events.lines import span
 
     shown = streamlet.waiting or streamlet.state
     if streamlet.running is not None:
@@ -83,7 +82,6 @@ def columns(
 
 def _row(streamlet: StreamletStatus, now: float, live: bool, bounded: bool, number: Callable[[int], str]) -> list[str]:
     """Return the cells of a streamlet; those of counts that are 0 are empty, except for rows."""
-    from streamlets.runner.events.lines import span
 
     working = live and streamlet.state not in _ENDED
     rate = streamlet.rate(now) if working else 0.0
@@ -123,10 +121,10 @@ def short(count: int) -> str:
 
 def rows(streamlet: StreamletStatus) -> str:
     """Return how many rows a streamlet has read and written since the run started, and its backlog."""
-    text = f"{count(streamlet.rows_in, 'row')} in"
+    text = f"{counted(streamlet.rows_in, 'row')} in"
     text += "".join(f", {written:,} to {outlet}" for outlet, written in sorted(streamlet.rows_out.items()))
     if streamlet.dead_letters:
-        text += f", {count(streamlet.dead_letters, 'dead letter')}"
+        text += f", {counted(streamlet.dead_letters, 'dead letter')}"
     if streamlet.late:
         text += f", {streamlet.late:,} late"
     return text + (f", backlog {streamlet.backlog:,}" if streamlet.backlog else "")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.wording import span
 from cli.output.errors import fail
 from cli.state import applications, only
 
@@ -171,7 +172,6 @@ class Follower:
 
     def _print_wait(self, awaited: str, seconds: float, status: RunStatus) -> None:
         from cli.output.streamlets import state
-        from streamlets.runner.events.lines import span
 
         now = time.time()
         streamlets = ", ".join(

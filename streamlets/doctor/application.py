@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blueprint.plan import ApplicationPlan
+from blueprint.wording import counted
 from streamlets.artifacts.connectors import available_jars_of, jars_of
 from streamlets.artifacts.maven import ArtifactError, name_and_version, spark_jars
 from streamlets.channels.registry import CHANNEL_TYPES
@@ -96,7 +97,7 @@ def _versions(versions: dict[str, str], needed: set[str]) -> Check:
     if others:
         help = f"set `flow.spark.packages` to version {spark} of them, unless your repository does not have it"
         return Check("jars", State.WARNING, f"{shown}; PySpark is {spark}", help)
-    return Check("jars", State.OK, shown or f"{len(versions)} jar{'' if len(versions) == 1 else 's'}")
+    return Check("jars", State.OK, shown or counted(len(versions), "jar"))
 
 
 def servers(plan: ApplicationPlan) -> Iterator[Check]:

@@ -9,7 +9,9 @@ from typing import Protocol
 
 from blueprint.plan import ApplicationPlan
 from blueprint.settings.secrets import Secrets
-from streamlets.runner.events.model import RowsInState, UnitId, UnitWarned
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitWarned
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Unit
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from streamlets.channels.base import Position, TopicDamagedError, TopicLostError
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, latest, read_checkpoint
-from streamlets.runner.events.model import UP, UnitId, UnitMeasured
-from streamlets.runner.events.status import RunStatus, UnitStatus
+from streamlets.runner.events.status import UP, RunStatus, UnitId, UnitStatus
+from streamlets.runner.events.unit_events import UnitMeasured
 from streamlets.runner.periodic import repeating
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Overlong, Seen

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.state_directory.control import Control, Request
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Drain, StopNow

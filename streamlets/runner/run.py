@@ -18,17 +18,13 @@ from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reset import reset
 from streamlets.runner.deployment import descriptor_text, store_descriptor
 from streamlets.runner.events.log import RunLog
-from streamlets.runner.events.model import (
-    RecordsMissed,
-    RunEnded,
-    RunStarted,
-    SparkStarting,
-    TopicDiffers,
-    UnitId,
-    UnitWarned,
-)
-from streamlets.runner.events.publisher import EventSink, Publisher
+from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.record_events import RecordsMissed
+from streamlets.runner.events.run_events import RunEnded, RunStarted, SparkStarting, TopicDiffers
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.events.unit_events import UnitWarned
+from streamlets.runner.events.view import View
 from streamlets.runner.hosts import Host, HostContext
 from streamlets.runner.kinds import on_spark, open_hosts, require_kinds
 from streamlets.runner.maintenance import maintaining
@@ -110,7 +106,7 @@ class Upgrade:
 
 
 def run(
-    plan: ApplicationPlan, options: RunOptions, views: Sequence[EventSink], print_line: Callable[[str], None] = print
+    plan: ApplicationPlan, options: RunOptions, views: Sequence[View], print_line: Callable[[str], None] = print
 ) -> tuple[int, Upgrade | None]:
     """Run an application until all its streamlets have ended or it is stopped.
 

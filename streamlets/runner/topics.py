@@ -13,7 +13,7 @@ from streamlets.channels.administration import ComparableTopic
 from streamlets.channels.base import Channel, TopicResource, UnknownConnectionError
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.registry import CHANNEL_TYPES, DEFAULT
-from streamlets.runner.events.model import TopicDiffers
+from streamlets.runner.events.run_events import TopicDiffers
 from streamlets.runner.state_directory.directory import StateDirectory
 
 if TYPE_CHECKING:

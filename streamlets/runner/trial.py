@@ -13,8 +13,7 @@ from typing import Literal
 
 from streamlets.ownership import NotTrustedError, read_own
 from streamlets.runner.checkpoints.state_rows import operators
-from streamlets.runner.events.model import UP, UnitId
-from streamlets.runner.events.status import UnitStatus
+from streamlets.runner.events.status import UP, UnitId, UnitStatus
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.storage.files import write_atomically
 

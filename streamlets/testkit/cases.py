@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from blueprint.spelling import suggestion
+from blueprint.wording import counted
 from streamlets.api.source_location import SourceLocation, located
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.storage.files import replace_file
@@ -214,7 +215,7 @@ def _difference(outlet: str, expected: Rows, written: Rows) -> str:
         if rows:
             lines += [f"  {heading}:", *(f"    {row}" for row in rows.elements())]
     if both := (before & after).total():
-        lines.append(f"  as expected: {both} other{'' if both == 1 else 's'}")
+        lines.append(f"  as expected: {counted(both, 'other')}")
     return "\n".join(lines)
 
 

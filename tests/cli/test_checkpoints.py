@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged, UnitId, UnitProgressed
 from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.run_events import RunEnded, RunStarted
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.streamlets.channels.topics import add, ids_of, made
 from tests.streamlets.runner.checkpoints.test_checkpoint import position, written

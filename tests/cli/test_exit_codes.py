@@ -12,9 +12,10 @@ import pytest
 
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
-from streamlets.runner.events.model import RunEnded, RunStarted, UnitChanged
 from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.run_events import RunEnded, RunStarted
 from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
 from tests.streamlets.runner.supervision.bench import unit_id

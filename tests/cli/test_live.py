@@ -20,27 +20,19 @@ from cli.output import live
 from cli.output.live import JsonView, LineView, TableView
 from cli.output.streamlets import short
 from streamlets.egress.terminal import TerminalWriter
-from streamlets.runner.events.lines import line
-from streamlets.runner.events.model import (
+from streamlets.runner.events.event import Event, fold
+from streamlets.runner.events.record_events import RecordsLate, RecordsMissed, RowsInState, RowsLate
+from streamlets.runner.events.run_events import RunEnded, RunStarted, RunStopping, SparkStarting
+from streamlets.runner.events.status import RunStatus, UnitId
+from streamlets.runner.events.unit_events import (
     BatchStuck,
     CheckpointRepaired,
-    Event,
-    RecordsLate,
-    RecordsMissed,
-    RowsInState,
-    RowsLate,
-    RunEnded,
-    RunStarted,
-    RunStopping,
-    SparkStarting,
     UnitChanged,
-    UnitId,
     UnitMeasured,
     UnitProgressed,
     UnitWarned,
 )
-from streamlets.runner.events.publisher import EventSink
-from streamlets.runner.events.status import RunStatus, fold
+from streamlets.runner.events.view import View
 from streamlets.runner.units.spark_keeper import how_it_ended
 from tests.pages import blocks
 
@@ -61,7 +53,7 @@ EVENTS: list[Event] = [
 ]
 
 
-def show(events: Iterable[Event], *views: EventSink, status: RunStatus | None = None) -> RunStatus:
+def show(events: Iterable[Event], *views: View, status: RunStatus | None = None) -> RunStatus:
     """Pass events to views, with the status after each; return the last status."""
     status = status or RunStatus()
     for event in events:
@@ -159,7 +151,7 @@ def test_progress_without_batches(capsys: pytest.CaptureFixture[str]) -> None:
     unit = UnitId("clicks")
     now = time.time()
     progress = UnitProgressed(now, unit, None, 0, {"out": 50})
-    assert line(progress) == "clicks: 0 in, 50 to out"
+    assert progress.line == "clicks: 0 in, 50 to out"
     out = io.StringIO()
     events: list[Event] = [RunStarted(now, "shop", ("clicks",)), UnitChanged(now, unit, "running"), progress]
     with LineView("logs") as lines, TableView("logs", Console(file=out, width=100, force_terminal=True)) as table:

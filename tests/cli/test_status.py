@@ -11,20 +11,12 @@ from pathlib import Path
 import pytest
 
 from cli.output.streamlets import state
-from streamlets.runner.events.model import (
-    BatchStuck,
-    Event,
-    OpenTasks,
-    RunStarted,
-    SparkStarting,
-    UnitChanged,
-    UnitId,
-    UnitMeasured,
-    UnitProgressed,
-)
+from streamlets.runner.events.event import Event
 from streamlets.runner.events.publisher import Publisher
-from streamlets.runner.events.status import RunningBatch, StreamletStatus, UnitStatus
+from streamlets.runner.events.run_events import RunStarted, SparkStarting
+from streamlets.runner.events.status import OpenTasks, RunningBatch, StreamletStatus, UnitId, UnitStatus
 from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitProgressed
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
 

@@ -15,9 +15,11 @@ from queue import Empty, SimpleQueue
 import pytest
 
 from cli.runs.follower import Follower
-from streamlets.runner.events.model import Event, RunEnded, RunStarted, UnitChanged, UnitProgressed, UnitSplit
+from streamlets.runner.events.event import Event
 from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.run_events import RunEnded, RunStarted
 from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed, UnitSplit
 from streamlets.runner.orders import Orders
 from streamlets.runner.state_directory.control import Request
 from streamlets.runner.state_directory.directory import StateDirectory

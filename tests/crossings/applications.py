@@ -23,9 +23,12 @@ from streamlets.contract.types import arrow_schema
 from streamlets.ingress.batch_sources.task_writer import TaskWriter
 from streamlets.project.catalog import ProjectCatalog
 from streamlets.runner.deployment import store_descriptor
-from streamlets.runner.events.model import Event, RunEnded, RunStarted, UnitChanged, UnitId
+from streamlets.runner.events.event import Event
 from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.run_events import RunEnded, RunStarted
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.state_directory.directory import StateDirectory
 
 MODULE = """

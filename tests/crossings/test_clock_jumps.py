@@ -15,7 +15,10 @@ from streamlets.ingress.spouts.report import ReportFile, read_report
 from streamlets.ingress.triggerers import SystemClock, TriggererContext
 from streamlets.ingress.triggerers.files import FilesTriggerer
 from streamlets.runner.events.late import EVERY, LateRows
-from streamlets.runner.events.model import RowsLate, RunEnded, UnitId, UnitProgressed
+from streamlets.runner.events.record_events import RowsLate
+from streamlets.runner.events.run_events import RunEnded
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitProgressed
 from streamlets.runner.kinds import KINDS
 from streamlets.runner.supervision.clock_check import ClockCheck
 from streamlets.runner.supervision.facts import Overlong

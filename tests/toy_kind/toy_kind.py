@@ -14,7 +14,9 @@ import pyarrow as pa
 from blueprint.plan import StreamletPlan
 from streamlets import AvroOutlet, PathParameter, Streamlet
 from streamlets.channels.base import TopicResource
-from streamlets.runner.events.model import RowsInState, UnitId, UnitProgressed
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitProgressed
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Ended, Progressed, Started
 from streamlets.runner.topics import channels_of

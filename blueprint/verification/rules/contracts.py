@@ -12,10 +12,10 @@ from blueprint.avro.resolution.checking import check
 from blueprint.avro.resolution.reasons import Reason
 from blueprint.catalog import PortDescriptor
 from blueprint.diagnostics import Diagnostic, Label, Span, finding
-from blueprint.diagnostics.report import counted
 from blueprint.model.draft import Draft
 from blueprint.model.wiring import Binding
 from blueprint.spelling import did_you_mean, listing
+from blueprint.wording import counted
 
 _COLUMN = re.compile(r"[A-Za-z_]\w*")
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from blueprint.diagnostics import Diagnostic, FixKind, Label, finding
 from blueprint.diagnostics.fixes import rewrite
-from blueprint.diagnostics.report import counted
 from blueprint.model.draft import Draft
 from blueprint.model.graph import Cycle, Edge, Node
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 from blueprint.verification.rules.links import missing_links
+from blueprint.wording import counted
 
 
 def cycles(draft: Draft) -> Iterator[Diagnostic]:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable, Iterator
 
 from blueprint.plan import TopicPlan
+from blueprint.wording import counted
 from streamlets.channels.kafka.cluster import Connections, connections
 from streamlets.checks import Check, State
 
@@ -45,7 +46,7 @@ def _check(subject: str, found: Connections) -> Check:
             client.poll(_POLL)  # hands over messages and errors
         if not refusals:
             count = len(answer.result(_PATIENCE).nodes)
-            return Check(subject, State.OK, f"{count} broker{'' if count == 1 else 's'}")
+            return Check(subject, State.OK, counted(count, "broker"))
         detail = f"the cluster refuses the connection: {refusals[0].str()}"
         help = "correct the user, the password or the certificates in the settings of the cluster (`flow config`)"
         return Check(subject, State.ERROR, detail, help, lasting=True)

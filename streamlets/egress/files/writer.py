@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from blueprint.wording import counted
 from streamlets.batches import execute, query_id
 from streamlets.egress.errors import ExistingFilesError, SinkError
 from streamlets.egress.files import contents
@@ -141,10 +142,9 @@ class FilesWriter:
         if self.existing == "replace" and earlier:
             count = sum(self.record.delete(writer.id) for writer in earlier)
             kept = sum(_is_visible(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file())
-            others_kept = f" and kept {_files(kept)} that it did not write" if kept else ""
-            self.report(
-                f"{self.streamlet}: deleted {_files(count)} of an earlier checkpoint in `{self.root}`{others_kept}"
-            )
+            others_kept = f" and kept {counted(kept, 'file')} that it did not write" if kept else ""
+            deleted = f"deleted {counted(count, 'file')} of an earlier checkpoint in `{self.root}`"
+            self.report(f"{self.streamlet}: {deleted}{others_kept}")
         for writer in earlier:
             if self.existing == "append" and writer.owner == self.record.owner:
                 self.record.forget(writer.id)
@@ -236,7 +236,3 @@ def _suffix(name: str) -> str:
 
 def _is_visible(path: Path) -> bool:
     return not any(part.startswith(("_", ".")) for part in path.parts)
-
-
-def _files(count: int) -> str:
-    return f"{count:,} file{'' if count == 1 else 's'}"

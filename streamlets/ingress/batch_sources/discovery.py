@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from blueprint.plan import StreamletPlan
+from blueprint.wording import counted
 from streamlets.channels.base import TopicResource
 from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
@@ -23,7 +24,8 @@ from streamlets.ingress.triggerers import Clock, SystemClock, Triggerer, Trigger
 from streamlets.ingress.triggerers.registry import make_triggerer
 from streamlets.project.loading import streamlet_of
 from streamlets.project.modules import project_at
-from streamlets.runner.events.model import OpenTasks, UnitId, UnitMeasured, UnitProgressed, UnitWarned
+from streamlets.runner.events.status import OpenTasks, UnitId
+from streamlets.runner.events.unit_events import UnitMeasured, UnitProgressed, UnitWarned
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.places import places_of
 from streamlets.runner.supervision.backoff import may_restart
@@ -224,7 +226,7 @@ class DiscoveryUnit:
         for task in failed[:_MOST_WARNINGS]:
             self._context.log(unit, task.failure.error)
             frames = failure_of_text(task.failure.error, building=False).frames
-            attempts = f"{task.failure.attempts} attempt{'' if task.failure.attempts == 1 else 's'}"
+            attempts = counted(task.failure.attempts, "attempt")
             text = (
                 f"the task {task.number} ({task.shown:.200}) failed in {attempts}"
                 f"{f', at {frames[-1]}' if frames else ''}: {task.failure.reason}; "

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterable, Mapping
 
 from streamlets.ingress.batch_sources.discovery import DiscoveryUnit
-from streamlets.runner.events.model import UnitId, UnitWarned
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitWarned
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.topics import channels_of
 from streamlets.spark.failure import text_of

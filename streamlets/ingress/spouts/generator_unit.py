@@ -18,7 +18,7 @@ from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
 from streamlets.ingress.spouts.session import GivenUpError, Session, in_thread
 from streamlets.ingress.spouts.streamlet import GeneratorSpout
 from streamlets.ingress.spouts.writer import Committed, RefusedError, TransactionWriter
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Ended
 from streamlets.spark.failure import Failure, failure_of, text_of

@@ -12,7 +12,8 @@ from streamlets.ingress.spouts.program_unit import ProgramUnit
 from streamlets.ingress.spouts.streamlet import GeneratorSpout
 from streamlets.project.loading import streamlet_of
 from streamlets.project.modules import project_at
-from streamlets.runner.events.model import RowsInState, UnitId
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Unit
 from streamlets.runner.topics import channels_of

@@ -23,7 +23,7 @@ from streamlets.ingress.spouts.program import Program, ProgramEnd, environment
 from streamlets.ingress.spouts.session import GivenUpError, Session, in_thread
 from streamlets.ingress.spouts.settings import ProgramSettings, program_settings
 from streamlets.project.modules import project_at
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Ended
 from streamlets.spark.failure import Failure, failure_of, failure_of_text, text_of

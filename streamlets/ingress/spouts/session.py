@@ -13,7 +13,8 @@ from streamlets.channels.base import TopicResource
 from streamlets.ingress.spouts.lease import Lease
 from streamlets.ingress.spouts.report import ReportFile, report_file
 from streamlets.ingress.spouts.writer import Committed, TransactionWriter
-from streamlets.runner.events.model import UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Progressed, Seen, Started
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from blueprint.comparison import describe_plan, read_descriptor, to_json
+from blueprint.wording import counted
 from streamlets.channels.base import Position, TopicResource
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, checkpoints_in
 from streamlets.storage.files import write_atomically
@@ -81,7 +82,7 @@ def _settled(checkpoint: Checkpoint, name: str, source: TopicResource) -> Checkp
         raise RelocationError(f"{checkpoint.name} ended in the middle of a batch", help)
     unread = source.lag(Position(checkpoint.committed.positions[name])).records
     if unread:
-        records = "1 record" if unread == 1 else f"{unread:,} records"
+        records = counted(unread, "record")
         raise RelocationError(f"{checkpoint.name} has not read {records} of `{source.plan.name}`", help)
     return checkpoint
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.comparison.stateful_operators import JOIN, SESSION_WINDOWS, stateful_operator
-from streamlets.runner.events.model import RowsInState, UnitId
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.status import UnitId
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,7 +12,9 @@ from streamlets.artifacts.connectors import jars_of
 from streamlets.artifacts.maven import ArtifactError
 from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_rows import Holder, rows_in_state
-from streamlets.runner.events.model import RowsInState, SparkStarting, SparkUp, UnitId
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.run_events import SparkStarting, SparkUp
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Lost, Seen, Unit

@@ -17,7 +17,8 @@ from streamlets.runner.drivers.groups import driver_plans
 from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import PROGRAM, Process
 from streamlets.runner.drivers.remote import DriverProcess
-from streamlets.runner.events.model import RowsInState, UnitId
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import Host, HostContext
 from streamlets.runner.supervision.facts import Unit
 from streamlets.spark.java import require_java

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blueprint.plan import ApplicationPlan, Retry
-from streamlets.runner.events.model import RowsInState, UnitId
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.spark.failure import Failure
 from streamlets.spark.settings import SessionPlan

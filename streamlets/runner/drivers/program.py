@@ -34,7 +34,7 @@ from streamlets.runner.drivers.messages import (
     UnitBecame,
 )
 from streamlets.runner.drivers.wire import BrokenWireError, Wire
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Became, Fact, Lost, Unit
 from streamlets.spark.failure import Failure, failure_of, text_of

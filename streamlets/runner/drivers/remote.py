@@ -33,7 +33,9 @@ from streamlets.runner.drivers.messages import (
     UnitBecame,
 )
 from streamlets.runner.drivers.process import Begin, Process, ProcessEnd
-from streamlets.runner.events.model import RowsInState, SparkStarting, UnitId
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.run_events import SparkStarting
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import Log
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Lost, Progressed, Seen, Started
 from streamlets.spark.failure import Failure

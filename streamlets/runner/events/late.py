@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from streamlets.runner.events.model import Event, RecordsLate, RowsLate, RunEnded, UnitId, UnitProgressed
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.record_events import RecordsLate, RowsLate
+from streamlets.runner.events.run_events import RunEnded
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitProgressed
 
 EVERY = 600.0
 """Seconds between two reports about a unit: a stream with a few late rows drops some with every batch."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json as json_format
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from streamlets.runner.events.lines import lines, log_failure, log_record
-from streamlets.runner.events.model import Event, UnitId, UnitMeasured, UnitProgressed, UnitSplit
-from streamlets.runner.events.status import RunStatus
+from streamlets.runner.events.event import Event, Importance, json_text
+from streamlets.runner.events.status import RunStatus, UnitId
+from streamlets.runner.events.view import View
 
 _SIZE = 20 * 1024 * 1024
 _KEPT = 3
 
 
-class RunLog:
+class RunLog(View):
     """The log file of the runner, of limited size. A full disk loses lines, never the run.
 
     Arguments:
@@ -33,38 +32,41 @@ class RunLog:
         self._application = ""
 
     def event(self, event: Event, status: RunStatus) -> None:
-        """Write an event; progress and measurements are not logged, as they would bury everything else."""
+        """Write an event; measurements are not logged, as they would bury everything else."""
         self._application = status.application
-        if isinstance(event, UnitProgressed | UnitMeasured | UnitSplit):
-            return
-        stamp = _stamp(event.time)
-        self._write(log_record(event, stamp, self._application) if self._json else _indented(stamp, lines(event)))
+        if event.importance > Importance.DATA:
+            data = event.data()
+            del data["time"]
+            self._record(event.time, event.level, data, event.lines)
 
     def failure(self, unit: UnitId, text: str) -> None:
         """Write the full text of a failure."""
-        stamp, text = _stamp(datetime.now(UTC).timestamp()), self._mask(text)
-        if self._json:
-            self._write(log_failure(unit, text.rstrip(), stamp, self._application))
-        else:
-            self._write(f"{stamp} {unit}: the failure in full\n{text.rstrip()}")
+        text = self._mask(text).rstrip()
+        data = {"event": "failure", **unit.data(), "text": text}
+        self._record(None, "error", data, [f"{unit}: the failure in full\n{text}"])
 
     def note(self, text: str) -> None:
         """Write one line that is not about an event, such as the refusal of a request."""
-        stamp, text = _stamp(datetime.now(UTC).timestamp()), self._mask(text)
-        record = {"time": stamp, "application": self._application, "note": text}
-        self._write(json_format.dumps(record, ensure_ascii=False) if self._json else f"{stamp} {text}")
+        text = self._mask(text)
+        self._record(None, "info", {"event": "note", "text": text}, [text])
 
     def close(self) -> None:
         """Close the file."""
         self._handler.close()
 
-    def _write(self, text: str) -> None:
+    def _record(self, time: float | None, level: str, data: Mapping[str, object], lines: Sequence[str]) -> None:
+        """Write a record in the format of the log.
+
+        Arguments:
+            time: of the record, in seconds since the epoch; None for now.
+            level: `info`, `warning` or `error`.
+            data: the record as JSON has it.
+            lines: the record as people read it.
+        """
+        moment = datetime.now(UTC) if time is None else datetime.fromtimestamp(time, UTC)
+        stamp = moment.isoformat(timespec="milliseconds")
+        text = "\n  ".join([f"{stamp} {lines[0]}", *lines[1:]])
+        if self._json:
+            head = {"timestamp": stamp, "level": level, "event": data["event"], "application": self._application}
+            text = json_text({**head, **data})
         self._handler.handle(logging.LogRecord("run", logging.INFO, "", 0, text, (), None))
-
-
-def _stamp(time: float) -> str:
-    return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
-
-
-def _indented(stamp: str, lines: list[str]) -> str:
-    return "\n".join([f"{stamp} {lines[0]}", *(f"  {line}" for line in lines[1:])])

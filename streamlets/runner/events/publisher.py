@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
+from streamlets.runner.events.event import Event, fold
 from streamlets.runner.events.late import LateRows
-from streamlets.runner.events.model import Event
-from streamlets.runner.events.status import RunStatus, fold
-
-
-class EventSink(Protocol):
-    """A view of a run: a terminal, a file, a page."""
-
-    def event(self, event: Event, status: RunStatus) -> None:
-        """Take an event; it is called in the thread of the run, which waits for it.
-
-        Arguments:
-            event: what happened.
-            status: the status of the run after it.
-        """
+from streamlets.runner.events.status import RunStatus
+from streamlets.runner.events.view import View
 
 
 class Publisher:
@@ -33,7 +21,7 @@ class Publisher:
         status: the current status of the run, which any thread may read.
     """
 
-    def __init__(self, views: Sequence[EventSink], mask: Callable[[Event], Event] = lambda event: event) -> None:
+    def __init__(self, views: Sequence[View], mask: Callable[[Event], Event] = lambda event: event) -> None:
         self._views = views
         self._mask = mask
         self._late = LateRows()

@@ -1,4 +1,4 @@
-"""The status of a run, folded from its events by a pure function: the same events give the same status."""
+"""The status of a run. Its events change it, and nothing else: the same events give the same status."""
 
 from __future__ import annotations
 
@@ -7,23 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
-from streamlets.runner.events.model import (
-    UP,
-    BatchStuck,
-    Event,
-    OpenTasks,
-    RunEnded,
-    RunStarted,
-    RunStopping,
-    SparkStarting,
-    SparkUp,
-    State,
-    UnitChanged,
-    UnitId,
-    UnitMeasured,
-    UnitProgressed,
-    UnitSplit,
-)
+State = Literal["starting", "running", "draining", "backing-off", "paused", "stopped", "completed", "failed"]
+
+UP: frozenset[State] = frozenset({"running", "draining"})
+"""The states of a unit that processes records. In `draining` it finishes its running batch, then it ends."""
 
 RATE_WINDOW = 15.0
 """Seconds over which rates are averaged."""
@@ -32,6 +19,39 @@ RATE_WINDOW = 15.0
 _MOST_IMPORTANT: tuple[State, ...] = (
     "draining", "failed", "backing-off", "starting", "running", "paused", "stopped", "completed",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class UnitId:
+    """The id of a supervised unit.
+
+    Arguments:
+        streamlet: the name of the streamlet.
+        part: the part of the streamlet, such as the name of a query; empty for the streamlet as a whole.
+    """
+
+    streamlet: str
+    part: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.streamlet}.{self.part}" if self.part else self.streamlet
+
+    def data(self) -> dict[str, str]:
+        """Return it as data for JSON, with the words of users."""
+        return {"streamlet": self.streamlet, "query": self.part}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTasks:
+    """The tasks of a batch source that somebody may have to look after.
+
+    Arguments:
+        oldest: when the oldest waiting task was discovered, in seconds since the epoch; None if none waits.
+        failed: the number of tasks that have failed for good and were not repeated.
+    """
+
+    oldest: float | None = None
+    failed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +117,16 @@ class UnitStatus:
         span = now - recent[0][0] + self.seconds if recent else 0.0  # shorter than the window soon after the start
         return sum(rows for _, rows in recent) / max(1.0, min(RATE_WINDOW, span))
 
+    def recent_with(self, now: float, rows: int) -> tuple[tuple[float, int], ...]:
+        """Return `recent` after a batch; one entry per second keeps the status small."""
+        recent = tuple((time, count) for time, count in self.recent if now - time < RATE_WINDOW)
+        if not rows:
+            return recent
+        if recent and int(recent[-1][0]) == int(now):
+            time, count = recent[-1]
+            return (*recent[:-1], (time, count + rows))
+        return (*recent, (now, rows))
+
 
 @dataclass(frozen=True, slots=True)
 class StreamletStatus:
@@ -130,7 +160,7 @@ class StreamletStatus:
     @property
     def rows_out(self) -> Mapping[str, int]:
         """Rows written since the run started, by outlet."""
-        return _summed(unit.rows_out for unit in self.units)
+        return summed(unit.rows_out for unit in self.units)
 
     @property
     def dead_letters(self) -> int:
@@ -224,6 +254,10 @@ class RunStatus:
         streamlets = {streamlet.state for streamlet in self.streamlets}
         return next((state for state in ("starting", "backing-off", "paused") if state in streamlets), "running")
 
+    def with_unit(self, unit: UnitStatus) -> RunStatus:
+        """Return the status with a new or changed unit."""
+        return replace(self, units={**self.units, unit.unit: unit})
+
     def streamlet(self, ref: str) -> StreamletStatus:
         """Return the status of a streamlet, which is `starting` as long as nothing is known about it."""
         units = tuple(unit for id, unit in self.units.items() if id.streamlet == ref)
@@ -235,105 +269,8 @@ class RunStatus:
         return StreamletStatus(ref, state, shown.cause if shown else "", units, waiting)
 
 
-def fold(status: RunStatus, event: Event) -> RunStatus:
-    """Return the status after another event."""
-    status = replace(status, sequence=status.sequence + 1, updated=event.time)
-    match event:
-        case RunStarted(time, application, streamlets):
-            return replace(status, application=application, started=time, order=streamlets)
-        case RunEnded(time, exit_code, reason):
-            return replace(status, ended=time, exit_code=exit_code, reason=reason or status.reason)
-        case RunStopping(cause=cause, at_once=at_once):
-            return replace(status, stopping="stopping" if at_once else "draining", reason=cause)
-        case SparkStarting(streamlets=streamlets):
-            return replace(status, without_spark=status.without_spark | set(streamlets))
-        case SparkUp(streamlets=streamlets):
-            return replace(status, without_spark=status.without_spark - set(streamlets))
-        case UnitChanged(unit=id):
-            return replace(status, units={**status.units, id: _changed(status.units.get(id), event)})
-        case UnitSplit(unit=id):
-            return replace(status, units={other: unit for other, unit in status.units.items() if other != id})
-        case UnitProgressed(unit=id) if id in status.units:
-            return replace(status, units={**status.units, id: _progressed(status.units[id], event)})
-        case UnitMeasured(unit=id) if id in status.units:
-            return replace(status, units={**status.units, id: _measured(status.units[id], event)})
-        case BatchStuck(unit=id) if id in status.units:
-            return replace(status, units={**status.units, id: _stuck(status.units[id], event)})
-    return status
-
-
-def _changed(before: UnitStatus | None, event: UnitChanged) -> UnitStatus:
-    unit = before or UnitStatus(event.unit, event.state, event.time)
-    again = event.state == "starting" and unit.state == "backing-off"
-    up = event.state in UP
-    return replace(
-        unit,
-        state=event.state,
-        since=unit.since if event.state == unit.state else event.time,
-        cause=event.cause,
-        frames=event.frames,
-        restarts=unit.restarts + again,
-        retry_at=None if event.retry_in is None else event.time + event.retry_in,
-        running=unit.running if up else None,
-        recent=unit.recent if up else (),
-        waiting=event.waiting,
-    )
-
-
-def _progressed(unit: UnitStatus, event: UnitProgressed) -> UnitStatus:
-    return replace(
-        unit,
-        rows_in=unit.rows_in + event.rows_in,
-        rows_out=_summed([unit.rows_out, event.rows_out]),
-        dead_letters=unit.dead_letters + event.dead_letters,
-        late=unit.late + event.late,
-        pending_rows=event.pending_rows,
-        state_rows=event.state_rows,
-        backlog=event.backlog,
-        batch=event.batch,
-        seconds=event.seconds,
-        watermark=event.watermark or unit.watermark,
-        recent=_recent(unit.recent, event.time, event.rows),
-        running=None if _finished(unit.running, event.batch) else unit.running,
-    )
-
-
-def _finished(running: RunningBatch | None, batch: int | None) -> bool:
-    return running is not None and batch is not None and running.number <= batch
-
-
-def _recent(recent: tuple[tuple[float, int], ...], now: float, rows: int) -> tuple[tuple[float, int], ...]:
-    """Return the rows of the last seconds after a batch; one entry per second keeps the status small."""
-    recent = tuple((time, count) for time, count in recent if now - time < RATE_WINDOW)
-    if not rows:
-        return recent
-    if recent and int(recent[-1][0]) == int(now):
-        time, count = recent[-1]
-        return (*recent[:-1], (time, count + rows))
-    return (*recent, (now, rows))
-
-
-def _measured(unit: UnitStatus, event: UnitMeasured) -> UnitStatus:
-    number, since = event.running or (-1, 0.0)
-    committed = unit.batch is not None and number <= unit.batch
-    if event.running is None or committed or unit.state not in UP:
-        running = None
-    elif unit.running is not None and (unit.running.number, unit.running.since) == event.running:
-        running = unit.running
-    else:
-        running = RunningBatch(number, since)
-    measured = {**unit.backlog, **event.backlog}
-    backlog = {inlet: records for inlet, records in measured.items() if records is not None}
-    return replace(unit, backlog=backlog, running=running, tasks=event.tasks or unit.tasks)
-
-
-def _stuck(unit: UnitStatus, event: BatchStuck) -> UnitStatus:
-    if unit.running is None or unit.running.number != event.batch:
-        return unit
-    return replace(unit, running=replace(unit.running, stuck=True, where=event.frames or event.stack))
-
-
-def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return the sums of counts, by name."""
     total: Counter[str] = Counter()
     for count in counts:
         total.update(count)

@@ -8,16 +8,17 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamlets.runner.events.model import Event, RunEnded, UnitChanged
+from streamlets.runner.events.event import Event, Importance
 from streamlets.runner.events.status import RunStatus
 from streamlets.runner.events.status_json import from_json, to_json
+from streamlets.runner.events.view import View
 from streamlets.runner.state_directory.reserve import ReservedFile
 
 EVERY = 1.0
-"""Seconds between two writes, unless a state changes."""
+"""Seconds between two writes of measurements."""
 
 
-class StatusFile:
+class StatusFile(View):
     """Writes the status, also on a full disk. In a read-only directory the old status stays, not part of a new one."""
 
     def __init__(self, file: Path) -> None:
@@ -27,9 +28,9 @@ class StatusFile:
         self._status = RunStatus()
 
     def event(self, event: Event, status: RunStatus) -> None:
-        """Write the status at once if a state changed, otherwise once per second."""
+        """Write the status at once, but not for a measurement: then once per second."""
         self._status = status
-        if isinstance(event, (UnitChanged, RunEnded)) or event.time - self._written >= EVERY:
+        if event.importance > Importance.DATA or event.time - self._written >= EVERY:
             self.write(event.time)
 
     def write(self, now: float) -> None:
@@ -61,6 +62,6 @@ def read_status(file: Path) -> WrittenStatus | None:
     """Return the last status that a run wrote; None without one, or when it cannot be read."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-        return WrittenStatus(status=from_json(data), process=data["process"], time=data["told"])
+        return WrittenStatus(status=from_json(data), process=data["process"], time=data["written"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

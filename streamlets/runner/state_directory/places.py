@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from blueprint.wording import counted
 from streamlets.runner.state_directory.directory import PLACES, StateDirectory, is_application
 from streamlets.storage.damage import damaged
 from streamlets.storage.files import write_atomically
@@ -152,7 +153,7 @@ def _notice(before: StatePlace, now: StatePlace, rewritten: int) -> str:
         if before.places.project != now.places.project
         else (before.state, now.state)
     )
-    lists = f" in {rewritten} list{'' if rewritten == 1 else 's'} of Spark" if rewritten else ""
+    lists = f" in {counted(rewritten, 'list')} of Spark" if rewritten else ""
     text = (
         f"its state was written at {old} and is used at {new} now: keys and tasks of batch sources, and files that "
         f"file sources have read{lists}, are found below the new place; other absolute paths, such as those of sinks "

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from streamlets.runner.events.model import Event
+from streamlets.runner.events.event import Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

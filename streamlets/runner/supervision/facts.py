@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from blueprint.plan import Retry
-from streamlets.runner.events.model import Event, UnitId, UnitProgressed
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitProgressed
 from streamlets.spark.failure import Failure
 
 

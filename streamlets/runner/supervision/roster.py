@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.supervision.watched import FINAL, Watched
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.supervision.roster import Roster
 from streamlets.runner.supervision.watched import FINAL, Watched
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from streamlets.runner.events.model import RunStopping, UnitId, UnitSplit
+from blueprint.wording import counted
+from streamlets.runner.events.run_events import RunStopping
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitSplit
 from streamlets.runner.supervision.backoff import delay, may_restart
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import (
@@ -245,7 +248,7 @@ class Supervisor:
             watched.enter("backing-off", failure.cause, failure.frames, wait)
         else:
             tries = restarts + attempts.disturbances
-            count = f"abandoned after {tries} restart{'' if tries == 1 else 's'}"
+            count = f"abandoned after {counted(tries, 'restart')}"
             watched.enter("failed", failure.cause_with(count if tries else "restarts are off"), failure.frames)
 
     def _release(self) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
-from streamlets.runner.events.model import UP, State, UnitChanged
+from streamlets.runner.events.status import UP, State
+from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.supervision.backoff import Attempts
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Unit

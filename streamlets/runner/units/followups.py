@@ -30,7 +30,9 @@ from streamlets.channels.base import (
     TopicResource,
 )
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, initial_position, read_checkpoint
-from streamlets.runner.events.model import RecordsMissed, UnitId, UnitWarned
+from streamlets.runner.events.record_events import RecordsMissed
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitWarned
 from streamlets.runner.units.record_counts import inlets_of, position_of
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point

@@ -7,7 +7,8 @@ from typing import Any
 
 from blueprint.plan import InletPlan
 from streamlets.channels.base import DropsLateRecords, TopicResource
-from streamlets.runner.events.model import RecordsLate, UnitId
+from streamlets.runner.events.record_events import RecordsLate
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.units.record_counts import inlets_of, position_of
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from blueprint.plan import InletPlan, StreamletPlan
 from streamlets.channels.base import LosesRecords, Missed, Position, Reader, TopicLostError, TopicResource
 from streamlets.runner.checkpoints.checkpoint import Checkpoint
-from streamlets.runner.events.model import RecordsMissed
+from streamlets.runner.events.record_events import RecordsMissed
 from streamlets.runner.units.record_counts import inlet_of
 
 

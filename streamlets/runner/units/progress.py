@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from blueprint.comparison.stateful_operators import stateful_operator
-from streamlets.runner.events.model import UnitId, UnitProgressed
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitProgressed
 
 
 def progressed(

@@ -28,7 +28,9 @@ from streamlets.runner.checkpoints.compatibility import (
     store_windows,
 )
 from streamlets.runner.checkpoints.repair import repair, require_complete
-from streamlets.runner.events.model import CheckpointRepaired, RecordsLate, UnitId, UnitWarned
+from streamlets.runner.events.record_events import RecordsLate
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import CheckpointRepaired, UnitWarned
 from streamlets.runner.state_directory.checkpoint_links import link_checkpoint
 from streamlets.runner.supervision.facts import Fact, Seen
 from streamlets.runner.units.binding import TopicBinding, context_of

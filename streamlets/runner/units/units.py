@@ -14,7 +14,8 @@ from blueprint.plan import AvailableNow, Retry
 from streamlets.api.context import StreamingWrite
 from streamlets.api.retry_options import retry_of
 from streamlets.batches import BatchWritten
-from streamlets.runner.events.model import BatchStuck, UnitId
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import BatchStuck
 from streamlets.runner.hosts import Log
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers

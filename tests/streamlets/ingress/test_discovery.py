@@ -26,7 +26,8 @@ from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progres
 from streamlets.ingress.batch_sources.requests import request_retry
 from streamlets.ingress.batch_sources.tasks import Task
 from streamlets.ingress.triggerers import Trigger, TriggererContext
-from streamlets.runner.events.model import OpenTasks, UnitId, UnitMeasured, UnitProgressed, UnitWarned
+from streamlets.runner.events.status import OpenTasks, UnitId
+from streamlets.runner.events.unit_events import UnitMeasured, UnitProgressed, UnitWarned
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Seen, Started

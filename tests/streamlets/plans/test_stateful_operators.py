@@ -14,7 +14,7 @@ import pytest
 
 from blueprint.comparison.stateful_operators import STATEFUL_OPERATORS, stateful_operator
 from streamlets.runner.checkpoints.state_rows import Holder, operators, rows_in_state
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.units.progress import progressed
 from streamlets.spark.plan_queries import described
 from streamlets.spark.plan_tree import plan_tree

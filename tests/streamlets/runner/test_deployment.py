@@ -14,9 +14,10 @@ from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_js
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.runner.deployment import as_run, deployed
-from streamlets.runner.events.model import RunStarted, UnitChanged
 from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.run_events import RunStarted
 from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.blueprint.comparison.described import application, unknown_queries
 from tests.streamlets.channels.topics import append

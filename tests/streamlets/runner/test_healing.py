@@ -13,7 +13,9 @@ import psutil
 import pytest
 
 from blueprint.plan import Retry, StreamletPlan
-from streamlets.runner.events.model import Event, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 from streamlets.runner.supervision.facts import Fact, StopNow
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.units.site import Site, SiteContext

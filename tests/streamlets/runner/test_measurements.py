@@ -12,8 +12,11 @@ import pytest
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from streamlets.runner import observer
 from streamlets.runner import run as running
-from streamlets.runner.events.model import Event, RowsLate, UnitId, UnitMeasured, UnitProgressed
-from streamlets.runner.events.status import RunStatus
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.record_events import RowsLate
+from streamlets.runner.events.status import RunStatus, UnitId
+from streamlets.runner.events.unit_events import UnitMeasured, UnitProgressed
+from streamlets.runner.events.view import View
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -37,7 +40,7 @@ class Run:
     def until(self, kind: type[Event]) -> None:
         """Run until an event of this kind was emitted."""
 
-        class View:
+        class Watch(View):
             def event(_, event: Event, status: RunStatus) -> None:  # noqa: N805 - `self` is the run
                 self.events.append(event)
                 if isinstance(event, kind):
@@ -59,7 +62,7 @@ class Run:
             topics=(topic_plan("readings"),),
             spark={},
         )
-        code, _ = running.run(plan, RunOptions(state=self.state), [View()])
+        code, _ = running.run(plan, RunOptions(state=self.state), [Watch()])
         assert code == 0
 
     def hosts(self, context: HostContext, isolation: object) -> Any:

@@ -12,18 +12,11 @@ import pytest
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from blueprint.quantities import Duration
 from streamlets.channels.delta.topic import DeltaTopic
-from streamlets.runner.events.model import (
-    BatchStuck,
-    Event,
-    RunStarted,
-    State,
-    UnitChanged,
-    UnitId,
-    UnitMeasured,
-    UnitProgressed,
-)
-from streamlets.runner.events.status import RunningBatch, RunStatus, UnitStatus, fold
+from streamlets.runner.events.event import Event, fold
+from streamlets.runner.events.run_events import RunStarted
+from streamlets.runner.events.status import RunningBatch, RunStatus, State, UnitId, UnitStatus
 from streamlets.runner.events.status_json import to_json
+from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitProgressed
 from streamlets.runner.observer import Observer
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Overlong, Seen
@@ -137,7 +130,7 @@ def test_a_running_batch_has_an_age(run: Run) -> None:
     run.is_in("running", time=1900.0)
     assert run.look().running == RunningBatch(1, 1900.0)
     data = to_json(run.status, 2000.0)["streamlets"][0]["units"][0]  # type: ignore[index]
-    assert data["running_batch"] == {"number": 1, "since": 1900.0, "seconds": 100.0, "stuck": False, "where": []}
+    assert data["running_batch"] == {"number": 1, "since": 1900.0, "seconds": 100.0, "stuck": False, "where": ()}
     run.fold(UnitProgressed(1950.0, OUT, 1, 10))
     assert run.status.units[OUT].running is None
     (directory / "commits" / "1").write_text("v1\n{}")

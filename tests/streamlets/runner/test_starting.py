@@ -12,8 +12,9 @@ import pytest
 
 from blueprint.plan import Access, ApplicationPlan, StreamletPlan
 from streamlets.runner import run as running
-from streamlets.runner.events.model import Event
+from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import RunStatus
+from streamlets.runner.events.view import View
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
 
@@ -23,7 +24,7 @@ def test_the_status_is_written_while_spark_starts(tmp_path: Path, monkeypatch: p
     state = StateDirectory(tmp_path, "weather")
 
     def last_update() -> float:
-        return float(json.loads(state.status_file.read_text())["told"])
+        return float(json.loads(state.status_file.read_text())["written"])
 
     def hosts(*_: Any) -> Any:
         first, deadline = last_update(), time.monotonic() + 300
@@ -45,11 +46,11 @@ def test_streamlets_wait_for_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """While Spark starts, the views show that each streamlet waits for it."""
     waiting: list[tuple[str, str]] = []
 
-    class View:
+    class Watch(View):
         def event(self, event: Event, status: RunStatus) -> None:
             self.status = status
 
-    view = View()
+    view = Watch()
 
     def hosts(*_: Any) -> Any:
         waiting.extend((streamlet.ref, streamlet.waiting) for streamlet in view.status.streamlets)

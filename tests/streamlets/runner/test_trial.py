@@ -13,8 +13,7 @@ import pytest
 
 from blueprint.plan import ApplicationPlan, Retry
 from streamlets.runner import run as running
-from streamlets.runner.events.model import State, UnitId
-from streamlets.runner.events.status import UnitStatus
+from streamlets.runner.events.status import State, UnitId, UnitStatus
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory

@@ -14,7 +14,8 @@ from streamlets.channels.base import TopicResource
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.topic import KafkaTopic
 from streamlets.runner.checkpoints.checkpoint import read_checkpoint
-from streamlets.runner.events.model import RecordsMissed, UnitWarned
+from streamlets.runner.events.record_events import RecordsMissed
+from streamlets.runner.events.unit_events import UnitWarned
 from streamlets.runner.units.followups import FollowUps
 from streamlets.runner.units.lost_records import require_records
 from streamlets.spark.session import active

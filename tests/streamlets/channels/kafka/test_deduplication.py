@@ -14,7 +14,7 @@ from blueprint.quantities import Duration
 from streamlets.channels.kafka import batch as batch_module
 from streamlets.channels.kafka import staging
 from streamlets.contract.types import arrow_schema
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.units.late_records import records_late
 from tests.streamlets.channels.benches import KafkaBench
 from tests.streamlets.channels.conftest import QueryBench

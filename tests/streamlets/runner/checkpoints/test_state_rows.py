@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from streamlets.runner.checkpoints.state_rows import Holder, rows_in_state
-from streamlets.runner.events.model import RowsInState, UnitId
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.status import UnitId
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

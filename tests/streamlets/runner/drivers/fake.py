@@ -26,7 +26,9 @@ from streamlets.runner.drivers.messages import (
     UnitBecame,
 )
 from streamlets.runner.drivers.wire import Wire
-from streamlets.runner.events.model import BatchStuck, RowsInState, UnitId, UnitProgressed
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import BatchStuck, UnitProgressed
 from streamlets.runner.supervision.facts import Ended, Lost, Progressed, Seen, Started
 from streamlets.spark.failure import Failure
 

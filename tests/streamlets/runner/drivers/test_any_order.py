@@ -17,7 +17,9 @@ from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
 from streamlets.runner.drivers.messages import Assignment, Order, QueryPart, SparkReady, StartUnit, UnitBecame
 from streamlets.runner.drivers.process import ProcessEnd
 from streamlets.runner.drivers.remote import DriverProcess
-from streamlets.runner.events.model import Event, UnitChanged, UnitId
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Ended, Fact, Lost, Started, StopNow

@@ -32,7 +32,8 @@ from streamlets.runner.drivers.messages import (
 from streamlets.runner.drivers.process import PROGRAM
 from streamlets.runner.drivers.program import Program
 from streamlets.runner.drivers.wire import Wire
-from streamlets.runner.events.model import RowsInState, UnitId
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Became, Started

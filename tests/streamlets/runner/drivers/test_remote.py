@@ -19,7 +19,10 @@ from blueprint.quantities import Duration
 from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import Process
 from streamlets.runner.drivers.remote import DriverProcess
-from streamlets.runner.events.model import BatchStuck, Event, RowsInState, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitProgressed
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Drain, Fact, Overlong, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor

@@ -10,7 +10,7 @@ import pytest
 
 from streamlets.runner.drivers.messages import Logged, StartUnit
 from streamlets.runner.drivers.wire import BrokenWireError, Wire
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 
 
 def _pair() -> tuple[Wire, socket.socket]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from streamlets.runner.events.event import Event, json_text
 from streamlets.runner.events.late import EVERY, LateRows
-from streamlets.runner.events.lines import json_line, line, log_record
-from streamlets.runner.events.model import Event, RecordsLate, RowsLate, RunEnded, UnitId, UnitProgressed
+from streamlets.runner.events.record_events import RecordsLate, RowsLate
+from streamlets.runner.events.run_events import RunEnded
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitProgressed
 
 ONE, OTHER = UnitId("delays", "out"), UnitId("board", "out")
 
@@ -38,12 +41,12 @@ def test_the_sums_are_reported_at_the_end() -> None:
 def test_a_report_has_the_watermark_and_how_rows_are_counted() -> None:
     """It is a warning in the log."""
     event = RowsLate(1.0, ONE, 1200, "2026-01-01T00:00:00.000Z")
-    assert line(event) == (
+    assert event.line == (
         "delays.out: the watermark 2026-01-01T00:00:00.000Z dropped at least 1,200 late rows since the start "
         "(Spark counts them after partial aggregation)"
     )
-    assert '"level":"warning","event":"rows-late"' in log_record(event, "now", "app")
-    assert '"streamlet":"delays","query":"out","time":1.0,"rows":1200' in json_line(event)
+    assert (event.level, event.data()["event"]) == ("warning", "rows-late")
+    assert '"streamlet":"delays","query":"out","time":1.0,"rows":1200' in json_text(event.data())
 
 
 def deduplication(batch: int, records: int, inlet: str = "rows") -> RecordsLate:
@@ -63,10 +66,10 @@ def test_what_deduplication_drops_is_reported_with_each_batch_only() -> None:
 
 def test_a_report_of_deduplication_has_the_batch_and_the_inlet() -> None:
     """It is a warning in the log. The inlet is omitted if it is not known."""
-    assert line(deduplication(3, 1200)) == (
+    assert deduplication(3, 1200).line == (
         "delays.out: batch 3: deduplication at the inlet `rows` dropped 1,200 late records (watermark "
         "2026-01-01T00:00:00.000Z); records other than doubles are lost: set `deduplicate.within` to at least the time "
         "by which partitions of the topic may lag behind each other"
     )
-    assert "batch 3: deduplication dropped 1 late record (" in line(deduplication(3, 1, inlet=""))
-    assert '"level":"warning","event":"records-late"' in log_record(deduplication(3, 4), "now", "app")
+    assert "batch 3: deduplication dropped 1 late record (" in deduplication(3, 1, inlet="").line
+    assert (deduplication(3, 4).level, deduplication(3, 4).data()["event"]) == ("warning", "records-late")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from streamlets.runner.events.event import Event
 from streamlets.runner.events.log import RunLog
-from streamlets.runner.events.model import Event, RunEnded, RunStarted, UnitChanged, UnitId, UnitProgressed
 from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.run_events import RunEnded, RunStarted
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 
 UNIT = UnitId("mean", "out")
 STORY: list[Event] = [

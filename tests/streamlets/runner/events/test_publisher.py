@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streamlets.runner.events.model import Event, RowsLate, RunStarted, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events.event import Event
 from streamlets.runner.events.publisher import Publisher
-from streamlets.runner.events.status import RunStatus
+from streamlets.runner.events.record_events import RowsLate
+from streamlets.runner.events.run_events import RunStarted
+from streamlets.runner.events.status import RunStatus, UnitId
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
+from streamlets.runner.events.view import View
 
 UNIT = UnitId("mean", "out")
 
 
-class View:
+class Recorder(View):
     """Keeps what it takes."""
 
     def __init__(self) -> None:
@@ -28,7 +32,7 @@ def _masked(event: Event) -> Event:
 
 def test_all_views_take_the_same_status() -> None:
     """It is the status after the event, without secrets, and other threads can read it."""
-    views = [View(), View()]
+    views = [Recorder(), Recorder()]
     publisher = Publisher(views, _masked)
     publisher.publish(RunStarted(1.0, "plant", ("mean",)))
     publisher.publish(UnitChanged(2.0, UNIT, "failed", "the password hunter2 is wrong"))
@@ -41,7 +45,7 @@ def test_all_views_take_the_same_status() -> None:
 
 def test_late_rows_are_reported_before_their_batch() -> None:
     """The views get the report as an event of its own."""
-    view = View()
+    view = Recorder()
     publisher = Publisher([view])
     publisher.publish(RunStarted(1.0, "plant", ("mean",)))
     publisher.publish(UnitProgressed(2.0, UNIT, 0, 10, late=3))

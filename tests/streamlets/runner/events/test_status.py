@@ -6,23 +6,12 @@ import json
 
 import pytest
 
-from streamlets.runner.events.lines import json_line, line
-from streamlets.runner.events.model import (
-    Event,
-    RowsInState,
-    RunEnded,
-    RunStarted,
-    RunStopping,
-    SparkStarting,
-    SparkUp,
-    State,
-    UnitChanged,
-    UnitId,
-    UnitProgressed,
-    UnitSplit,
-)
-from streamlets.runner.events.status import RunStatus, fold
+from streamlets.runner.events.event import Event, fold
+from streamlets.runner.events.record_events import RowsInState
+from streamlets.runner.events.run_events import RunEnded, RunStarted, RunStopping, SparkStarting, SparkUp
+from streamlets.runner.events.status import RunStatus, State, UnitId
 from streamlets.runner.events.status_json import to_json
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed, UnitSplit
 
 A, AX, AY, B = UnitId("a", ""), UnitId("a", "x"), UnitId("a", "y"), UnitId("b", "out")
 
@@ -103,7 +92,7 @@ def test_the_status_shows_pauses_and_how_the_run_is_stopped() -> None:
     status = _folded(*events)
     assert (status.streamlets[0].state, status.health) == ("starting", "draining")
     assert _folded(*events, RunStopping(4, "SIGTERM again", at_once=True)).health == "stopping"
-    assert line(events[-1]) == "draining, within 60 s: SIGTERM"
+    assert events[-1].line == "draining, within 60 s: SIGTERM"
 
 
 def test_every_event_moves_the_heartbeat() -> None:
@@ -116,7 +105,7 @@ def test_the_status_is_json() -> None:
     """The format of the status file is versioned and survives JSON."""
     status = _folded(RunStarted(0, "app", ("b",)), UnitChanged(1, B, "running"), UnitProgressed(2, B, 4, 7, {"out": 7}))
     data = json.loads(json.dumps(to_json(status, 20.0)))
-    assert (data["version"], data["written"], data["told"]) == (2, 20.0, 20.0)
+    assert (data["version"], data["written"]) == (1, 20.0)
     assert data["streamlets"][0]["units"][0]["rate"] == 0.0, "the rows are older than the window of rates"
     assert data["streamlets"][0]["units"][0]["rows_out"] == {"out": 7}
 
@@ -124,14 +113,14 @@ def test_the_status_is_json() -> None:
 def test_lines_and_json_of_events() -> None:
     """An event is a readable line, or a line of JSON with its kind and unit."""
     event = UnitChanged(1.0, B, "backing-off", "sink down", retry_in=2.0)
-    assert line(event) == "b.out: backing-off, restart in 2.0 s: sink down"
-    data = json.loads(json_line(event))
+    assert event.line == "b.out: backing-off, restart in 2.0 s: sink down"
+    data = event.data()
     assert (data["event"], data["streamlet"], data["query"]) == ("unit-changed", "b", "out")
     batch = UnitProgressed(1.0, B, 3, 10, {"out": 9}, dead_letters=1, backlog={"in": 5}, pending_rows=2, seconds=0.25)
-    assert line(batch) == "b.out: batch 3, 10 in, 9 to out, 1 dead letter, 2 pending in state, 0.2 s, backlog 5"
+    assert batch.line == "b.out: batch 3, 10 in, 9 to out, 1 dead letter, 2 pending in state, 0.2 s, backlog 5"
     held = RowsInState(1.0, B, "aggregation", 33, "windows open")
-    assert line(held) == "b.out: 33 rows remain in state: aggregation (windows open)"
-    assert line(RowsInState(1.0, B, "join (left side)", 1)) == "b.out: 1 row remains in state: join (left side)"
+    assert held.line == "b.out: 33 rows remain in state: aggregation (windows open)"
+    assert RowsInState(1.0, B, "join (left side)", 1).line == "b.out: 1 row remains in state: join (left side)"
 
 
 def _health(*states: State) -> str:

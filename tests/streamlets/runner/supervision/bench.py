@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from blueprint.plan import Retry
-from streamlets.runner.events.model import Event, UnitChanged, UnitId, UnitProgressed
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Started, Unit
 from streamlets.runner.supervision.supervisor import Supervisor

@@ -11,7 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
-from streamlets.runner.events.model import RunStopping, UnitChanged, UnitId
+from streamlets.runner.events.run_events import RunStopping
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.supervision.facts import Became, Drain, StopNow
 from streamlets.spark.failure import Failure
 from tests.random_examples import examples

@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from blueprint.plan import Retry
 from blueprint.quantities import Duration
-from streamlets.runner.events.model import UnitChanged, UnitId, UnitProgressed, UnitSplit
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed, UnitSplit
 from streamlets.runner.supervision.facts import Became, Drain, Ended, Lost, Started, StopNow
 from streamlets.spark.failure import Failure
 from tests.random_examples import examples

@@ -18,7 +18,8 @@ from blueprint.plan import InletPlan, StreamletPlan
 from streamlets.channels.base import InvalidRecord, Missed, Position, Reader, TopicLostError
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.runner.checkpoints.checkpoint import Batch, Checkpoint
-from streamlets.runner.events.model import RecordsMissed, UnitWarned
+from streamlets.runner.events.record_events import RecordsMissed
+from streamlets.runner.events.unit_events import UnitWarned
 from streamlets.runner.units.followups import FILE, FollowUps
 from streamlets.runner.units.lost_records import require_records
 from streamlets.storage.crash import VARIABLE

@@ -10,7 +10,8 @@ import pytest
 
 from blueprint.plan import InletPlan
 from streamlets.channels.base import Position
-from streamlets.runner.events.model import RecordsLate, UnitId
+from streamlets.runner.events.record_events import RecordsLate
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.units.late_records import records_late
 from tests.streamlets.channels.topics import READING
 

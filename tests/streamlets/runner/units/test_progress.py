@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from streamlets.runner.checkpoints.state_rows import operators
-from streamlets.runner.events.model import UnitId
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.units.progress import progressed
 
 UNIT = UnitId("a", "out")

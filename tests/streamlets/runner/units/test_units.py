@@ -18,7 +18,9 @@ from blueprint.plan import Retry, StreamletPlan
 from streamlets.api.context import StreamingWrite
 from streamlets.batches import BatchWritten
 from streamlets.runner.checkpoints.checkpoint import latest
-from streamlets.runner.events.model import BatchStuck, RecordsLate, UnitId
+from streamlets.runner.events.record_events import RecordsLate
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import BatchStuck
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.units.site import Site, SiteContext

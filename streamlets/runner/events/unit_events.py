@@ -1,0 +1,260 @@
+"""Events of a unit: its state, its work, and its batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+
+from blueprint.wording import counted, span
+from streamlets.runner.events.event import Importance, UnitEvent
+from streamlets.runner.events.status import UP, OpenTasks, RunningBatch, RunStatus, State, UnitStatus, summed
+
+
+@dataclass(frozen=True, slots=True)
+class UnitChanged(UnitEvent):
+    """A unit entered a state.
+
+    Arguments:
+        cause: why, in one or several lines.
+        frames: the frames of a failure in the user's code, outermost first.
+        retry_in: seconds until the next restart.
+        restarts: the restarts since the unit was last stable.
+        waiting: with `starting`: what it waits for, such as `waiting for clicks`.
+    """
+
+    state: State
+    cause: str = ""
+    frames: tuple[str, ...] = ()
+    _: KW_ONLY
+    retry_in: float | None = None
+    restarts: int = 0
+    waiting: str = ""
+
+    @property
+    def importance(self) -> Importance:
+        """A failure matters most. A drain without a cause is the whole run's, which has an event of its own."""
+        match self.state:
+            case "failed":
+                return Importance.ERROR
+            case "backing-off":
+                return Importance.WARNING
+            case "stopped" if self.cause:
+                return Importance.NOTICE
+            case "draining" if not self.cause:
+                return Importance.DETAIL
+        return Importance.STEP
+
+    @property
+    def line(self) -> str:
+        return f"{self._headline}: {self.cause}" if self.cause else self._headline
+
+    @property
+    def lines(self) -> list[str]:
+        if not self.frames:
+            return self.line.splitlines()
+        return [self._headline, *(f"at {frame}" for frame in self.frames), *self.cause.splitlines()]
+
+    @property
+    def _headline(self) -> str:
+        waiting = f", {self.waiting}" if self.waiting else ""
+        retry = f", restart in {self.retry_in:.1f} s" if self.retry_in is not None else ""
+        return f"{self.unit}: {self.state}{waiting}{retry}"
+
+    def changed(self, status: RunStatus) -> RunStatus:
+        unit = status.units.get(self.unit) or UnitStatus(self.unit, self.state, self.time)
+        return status.with_unit(self.changed_unit(unit))
+
+    def changed_unit(self, unit: UnitStatus) -> UnitStatus:
+        again = self.state == "starting" and unit.state == "backing-off"
+        up = self.state in UP
+        return replace(
+            unit,
+            state=self.state,
+            since=unit.since if self.state == unit.state else self.time,
+            cause=self.cause,
+            frames=self.frames,
+            restarts=unit.restarts + again,
+            retry_at=None if self.retry_in is None else self.time + self.retry_in,
+            running=unit.running if up else None,
+            recent=unit.recent if up else (),
+            waiting=self.waiting,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSplit(UnitEvent):
+    """From now on the parts of a unit are supervised in its place, each by itself; `parts` are their names."""
+
+    usually = Importance.DATA
+
+    parts: tuple[str, ...]
+
+    @property
+    def line(self) -> str:
+        return f"{self.unit}: consists of {', '.join(self.parts)}"
+
+    def changed(self, status: RunStatus) -> RunStatus:
+        return replace(status, units={id: unit for id, unit in status.units.items() if id != self.unit})
+
+
+@dataclass(frozen=True, slots=True)
+class UnitProgressed(UnitEvent):
+    """A unit finished a batch, or another amount of work.
+
+    Arguments:
+        batch: the number of the batch; None if its work has no batches.
+        rows_in: rows that it read.
+        rows_out: rows that it wrote, by the name of the outlet or sink.
+        dead_letters: rows that broke a contract.
+        late: rows dropped by the watermark, at least; see `RowsLate`.
+        backlog: records not yet read, by inlet, as far as known.
+        pending_rows: rows in state (windows, joins) after the batch that will still be emitted.
+        seconds: the duration of the batch.
+        watermark: ISO time, if the query has one.
+        state_rows: all rows in state after the batch, as Spark counts them.
+    """
+
+    usually = Importance.DATA
+
+    batch: int | None
+    rows_in: int
+    rows_out: Mapping[str, int] = field(default_factory=dict)
+    _: KW_ONLY
+    dead_letters: int = 0
+    late: int = 0
+    backlog: Mapping[str, int] = field(default_factory=dict)
+    pending_rows: int = 0
+    seconds: float = 0.0
+    watermark: str | None = None
+    state_rows: int = 0
+
+    @property
+    def rows(self) -> int:
+        """The rows that it read, or if it reads none, those that it wrote: the sign that the unit works."""
+        return self.rows_in or sum(self.rows_out.values())
+
+    @property
+    def line(self) -> str:
+        text = f"{self.unit}: " + ("" if self.batch is None else f"batch {self.batch}, ") + f"{self.rows_in} in"
+        text += "".join(f", {rows} to {outlet}" for outlet, rows in sorted(self.rows_out.items()))
+        text += f", {counted(self.dead_letters, 'dead letter')}" if self.dead_letters else ""
+        text += f", {self.late:,} late" if self.late else ""
+        text += f", {self.pending_rows:,} pending in state" if self.pending_rows else ""
+        text += "" if self.batch is None else f", {self.seconds:.1f} s"
+        backlog = sum(self.backlog.values())
+        return text + (f", backlog {backlog}" if backlog else "")
+
+    def changed_unit(self, unit: UnitStatus) -> UnitStatus:
+        running = unit.running
+        finished = running is not None and self.batch is not None and running.number <= self.batch
+        return replace(
+            unit,
+            rows_in=unit.rows_in + self.rows_in,
+            rows_out=summed([unit.rows_out, self.rows_out]),
+            dead_letters=unit.dead_letters + self.dead_letters,
+            late=unit.late + self.late,
+            pending_rows=self.pending_rows,
+            state_rows=self.state_rows,
+            backlog=self.backlog,
+            batch=self.batch,
+            seconds=self.seconds,
+            watermark=self.watermark or unit.watermark,
+            recent=unit.recent_with(self.time, self.rows),
+            running=None if finished else running,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UnitMeasured(UnitEvent):
+    """A measurement of a unit from outside, without its Spark, has changed.
+
+    Arguments:
+        backlog: records that it has not committed, by inlet; None if unknown. What a unit reports about anything else
+            stays as it is.
+        running: the running batch and its start; None without one.
+        tasks: the tasks of a batch source; None leaves what is known of them as it is.
+    """
+
+    usually = Importance.DATA
+
+    backlog: Mapping[str, int | None] = field(default_factory=dict)
+    running: tuple[int, float] | None = None
+    _: KW_ONLY
+    tasks: OpenTasks | None = None
+
+    @property
+    def line(self) -> str:
+        return f"{self.unit}: backlog {sum(records or 0 for records in self.backlog.values()):,}"
+
+    def changed_unit(self, unit: UnitStatus) -> UnitStatus:
+        number, since = self.running or (-1, 0.0)
+        committed = unit.batch is not None and number <= unit.batch
+        if self.running is None or committed or unit.state not in UP:
+            running = None
+        elif unit.running is not None and (unit.running.number, unit.running.since) == self.running:
+            running = unit.running
+        else:
+            running = RunningBatch(number, since)
+        measured = {**unit.backlog, **self.backlog}
+        backlog = {inlet: records for inlet, records in measured.items() if records is not None}
+        return replace(unit, backlog=backlog, running=running, tasks=self.tasks or unit.tasks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchStuck(UnitEvent):
+    """A batch has been running for longer than `stuck-after`; reported once. It may still succeed.
+
+    Arguments:
+        since: when it started.
+        seconds: how long it has been running.
+        frames: the frames in the author's code, outermost first.
+        stack: the frames of Spark, innermost first, if none of the author's code is running in this process.
+    """
+
+    usually = Importance.WARNING
+
+    batch: int
+    since: float
+    seconds: float
+    frames: tuple[str, ...] = ()
+    stack: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        return f"{self.unit}: stuck: batch {self.batch} has been running for {span(self.seconds)}"
+
+    @property
+    def lines(self) -> list[str]:
+        spark = ["none of your code is running in this process; Spark is"] if self.stack and not self.frames else []
+        return [self.line, *spark, *(f"at {frame}" for frame in self.frames or self.stack)]
+
+    def changed_unit(self, unit: UnitStatus) -> UnitStatus:
+        if unit.running is None or unit.running.number != self.batch:
+            return unit
+        return replace(unit, running=replace(unit.running, stuck=True, where=self.frames or self.stack))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRepaired(UnitEvent):
+    """A damaged file of a unit's checkpoint was moved away before it started; `what` is which, and the effect."""
+
+    usually = Importance.NOTICE
+
+    what: str
+
+    @property
+    def line(self) -> str:
+        return f"{self.unit}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitWarned(UnitEvent):
+    """A unit works, but not quite as expected: `what` is the difference, or the step after its work that fails."""
+
+    usually = Importance.WARNING
+
+    what: str
+
+    @property
+    def line(self) -> str:
+        return f"{self.unit}: {self.what}"
