@@ -39,7 +39,7 @@ def from_json(data: Mapping[str, Any]) -> RunStatus:
         KeyError, TypeError, ValueError: the data is not a status.
     """
     units = [_unit_from_json(unit, streamlet["ref"]) for streamlet in data["streamlets"] for unit in streamlet["units"]]
-    derived = {
+    derived: dict[str, Any] = {
         "order": tuple(streamlet["ref"] for streamlet in data["streamlets"]),
         "units": {unit.unit: unit for unit in units},
         "without_spark": frozenset(data["without_spark"]),
