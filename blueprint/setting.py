@@ -31,6 +31,7 @@ class Setting:
         default: effective when nothing is set, as it would be written; empty when there is none.
         scope: what it belongs to. The settings of a channel for the whole application are below `flow.<channel>`.
         secret: whether no output may show its value. Settings with a name such as `password` are always secret.
+        columns: whether its value names columns of the port.
     """
 
     key: str
@@ -39,6 +40,7 @@ class Setting:
     default: str = ""
     scope: Scope = Scope.APPLICATION
     secret: bool = False
+    columns: bool = False
 
     @property
     def path(self) -> str:

@@ -16,6 +16,7 @@ from blueprint.catalog import (
     SinkTraits,
 )
 from blueprint.diagnostics import Span
+from blueprint.known_keys import KnownKey, column_values, text_values, type_and_default
 from blueprint.settings.parameters import EXPECTED, ParameterError, parameter_text
 from blueprint.spelling import alternatives, did_you_mean, listing, near
 
@@ -172,6 +173,24 @@ def sink_options(traits: SinkTraits, options: Mapping[str, object], directory: P
     values = {option.name: options.get(option.name, option.default) for option in traits.options}
     typed = {o.name: _value(o, values[o.name], directory) for o in traits.options if values[o.name] is not None}
     return {name: _text(value) for name, value in options.items() if name not in values} | typed
+
+
+def sink_keys(traits: SinkTraits, columns: Mapping[str, str]) -> Iterator[KnownKey]:
+    """Yield the options of a sink.
+
+    Arguments:
+        traits: the sink.
+        columns: the type of each column of the records, by name.
+    """
+    for option in traits.options:
+        truths = ("true", "false") if option.type is ParameterType.BOOLEAN else ()
+        yield KnownKey(
+            path=(OPTIONS, option.name),
+            doc=option.description,
+            detail=type_and_default(option.type, option.default),
+            required=option.required,
+            values=column_values(columns) if option.columns else text_values(option.choices or truths),
+        )
 
 
 def _is_passed_on(traits: SinkTraits, name: str) -> bool:

@@ -115,7 +115,7 @@ SETTINGS: tuple[Setting, ...] = (
         ),
         Setting(
             "partition-by", _STRINGS, "The columns, or SQL expressions, by which its records belong together.",
-            "that of the class",
+            "that of the class", columns=True,
         ),
     ),
     *_scoped(

@@ -33,23 +33,30 @@ def describe(
         settings: the `flow` tree of `configured`.
         catalog: answers the requests.
     """
+    return {
+        ref: _with_outlet_settings(catalog.describe(request), settings, ref)
+        for ref, request in requests(blueprint, settings).items()
+    }
+
+
+def requests(blueprint: Blueprint, settings: ObjectValue) -> dict[str, StreamletRequest]:
+    """Return the request for each streamlet whose class is written as a class path.
+
+    Arguments:
+        blueprint: as written.
+        settings: the `flow` tree of `configured`.
+    """
     named = _named_ports(blueprint, settings)
     return {
-        entry.ref: _with_outlet_settings(
-            catalog.describe(
-                StreamletRequest(
-                    ref=entry.ref,
-                    class_name=entry.class_name,
-                    directory=blueprint.directory,
-                    parameters=_parameters(settings.get("streamlets", entry.ref, "parameters")),
-                    inlets=_ports(settings.get("streamlets", entry.ref, "inlets")),
-                    outlets=_ports(settings.get("streamlets", entry.ref, "outlets")),
-                    named_inlets=named.get((entry.ref, "inlets"), {}),
-                    named_outlets=named.get((entry.ref, "outlets"), {}),
-                )
-            ),
-            settings,
-            entry.ref,
+        entry.ref: StreamletRequest(
+            ref=entry.ref,
+            class_name=entry.class_name,
+            directory=blueprint.directory,
+            parameters=_parameters(settings.get("streamlets", entry.ref, "parameters")),
+            inlets=_ports(settings.get("streamlets", entry.ref, "inlets")),
+            outlets=_ports(settings.get("streamlets", entry.ref, "outlets")),
+            named_inlets=named.get((entry.ref, "inlets"), {}),
+            named_outlets=named.get((entry.ref, "outlets"), {}),
         )
         for entry in blueprint.streamlets.values()
         if is_class_path(entry.class_name)

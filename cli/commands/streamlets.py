@@ -14,13 +14,15 @@ from cli.options import format_option
 
 if TYPE_CHECKING:
     from blueprint.catalog import LoadFailure, PortDescriptor, StreamletDescriptor
+    from blueprint.diagnostics import Diagnostic
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), default=Path())
 @click.option(
     "--module", "modules", multiple=True, metavar="NAME",
-    help="List only the classes of module NAME, as Python imports it from PATH; may be repeated.",
+    help="List only the classes of module NAME, as Python imports it from PATH; may be repeated. "
+    "`streamlets` has those of the framework.",
 )  # fmt: skip
 @format_option()
 def streamlets(path: Path, modules: tuple[str, ...], form: str) -> None:
@@ -35,6 +37,7 @@ def streamlets(path: Path, modules: tuple[str, ...], form: str) -> None:
 
     from blueprint.catalog import LoadFailure, StreamletRequest
     from streamlets.project.catalog import ProjectCatalog
+    from streamlets.project.loading import FRAMEWORK, framework_classes
     from streamlets.project.modules import project_at
     from streamlets.project.scanning import streamlet_classes_of
 
@@ -43,9 +46,11 @@ def streamlets(path: Path, modules: tuple[str, ...], form: str) -> None:
     if modules:
         project = project_at(directory)
         for module in modules:
-            if project.find(module) is None:
+            if module != FRAMEWORK and project.find(module) is None:
                 raise click.UsageError(f"there is no module `{module}` in `{directory}` or its `src`")
-        names = streamlet_classes_of(project, modules)
+        names = streamlet_classes_of(project, [module for module in modules if module != FRAMEWORK])
+        if FRAMEWORK in modules:
+            names = (*framework_classes(), *names)
     else:
         names = catalog.classes(directory)
     descriptions = {
@@ -96,11 +101,11 @@ def _text(name: str, description: StreamletDescriptor | LoadFailure) -> Iterator
         for port in ports:
             yield f"    {kind:9} {port.name}: {_schema(port)}"
             yield from textwrap.wrap(_columns(port), 100, initial_indent=" " * 14, subsequent_indent=" " * 14)
-            yield from (f"              {problem.headline}" for problem in port.problems)
+            yield from (f"              {problem.headline}" for problem in _problems(port))
     for parameter in description.parameters:
         default = "(optional)" * parameter.optional
         if parameter.default is not None:
-            default = f"= {shown_default(parameter.key, parameter.default)}"
+            default = "= " + (shown_default(parameter.key, parameter.default) or '""')
         yield f"    parameter {parameter.key}: {parameter.type} {default or '(required)'}  {parameter.description}"
     for mount in description.volume_mounts:
         yield f"    mount     {mount.name}: {mount.path} ({mount.access_mode})"
@@ -112,10 +117,15 @@ def _role(description: StreamletDescriptor) -> str:
     return "ingress" if description.outlets else "egress" if description.inlets else "no ports"
 
 
+def _problems(port: PortDescriptor) -> list[Diagnostic]:
+    """Return the problems of a port's schema; that it has none is not one, without any configuration."""
+    return [problem for problem in port.problems if problem.code != "schema-missing"]
+
+
 def _schema(port: PortDescriptor) -> str:
     """Return the name of a port's record."""
     if port.contract is None:
-        return "no schema" if port.problems else "schema set by the configuration"
+        return "no schema" if _problems(port) else "schema set by the configuration"
     return port.contract.record.name
 
 
@@ -146,7 +156,7 @@ def _data(name: str, description: StreamletDescriptor | LoadFailure) -> dict[str
                     "name": port.name,
                     "schema": json.loads(port.contract.json) if port.contract else None,
                     "fingerprint": port.contract.fingerprint if port.contract else None,
-                    "problems": [problem.headline for problem in port.problems],
+                    "problems": [problem.headline for problem in _problems(port)],
                 }
                 for port in ports
             ]

@@ -9,15 +9,15 @@ from lsprotocol import types
 
 from blueprint.catalog import ParameterDescriptor, ParameterType, StreamletDescriptor
 from blueprint.diagnostics.codes import CODES
+from blueprint.known_keys import KnownKey, KnownValue, column_values
 from blueprint.model.blueprint import Role
 from blueprint.model.draft import Draft
 from blueprint.setting import Setting, SettingNode
 from blueprint.settings.table import LEVELS
 from cli.lsp.cursor import Cursor
-from cli.lsp.schemas import title
+from cli.lsp.schemas import column_types, title
 
 _Kind = types.CompletionItemKind
-_SINK = "streamlets.Sink"
 _BLUEPRINT_KEYS = {
     "streamlets": "The streamlets by name, each with its class.",
     "topics": "The topics by id, each with the ports that it joins.",
@@ -49,13 +49,26 @@ class Proposal:
     first: bool = False
 
 
-def proposals(cursor: Cursor, draft: Draft, classes: Callable[[], Iterable[str]]) -> Iterator[Proposal]:
+@dataclass(frozen=True, slots=True)
+class ProjectKnowledge:
+    """What only the classes of a project know; each is looked up when it is needed.
+
+    Arguments:
+        classes: returns the class paths that a blueprint may name.
+        known_keys: returns the keys and values that the parameters of a streamlet may have, beyond its declarations.
+    """
+
+    classes: Callable[[], Iterable[str]]
+    known_keys: Callable[[str], Iterable[KnownKey]]
+
+
+def proposals(cursor: Cursor, draft: Draft | None, project: ProjectKnowledge) -> Iterator[Proposal]:
     """Yield what can be written at a cursor, whether or not it begins with what is typed.
 
     Arguments:
         cursor: the cursor in the blueprint, or in a file of settings.
-        draft: the application as it was read last.
-        classes: returns the class paths of the project.
+        draft: the application as it was read last; None if it never could be read.
+        project: the classes of the project.
     """
     match cursor.path, cursor.kind:
         case (), "key":
@@ -63,21 +76,29 @@ def proposals(cursor: Cursor, draft: Draft, classes: Callable[[], Iterable[str]]
             yield Proposal("flow", _Kind.Module, doc="Settings of the application, its streamlets and its topics.")
         case ("blueprint",), "key":
             yield from (Proposal(key, _Kind.Module, doc=doc) for key, doc in _BLUEPRINT_KEYS.items())
+        case ("blueprint", "streamlets", _) | ("blueprint", "streamlets", _, "class"), "value":
+            yield from (Proposal(path, _Kind.Class) for path in sorted(project.classes()))
+        case ("blueprint", ("streamlets" | "topics") as section, _), "key":
+            keys = _STREAMLET_KEYS if section == "streamlets" else _TOPIC_KEYS
+            yield from (Proposal(key, _Kind.Property, doc=doc) for key, doc in keys.items())
+    if draft is not None:
+        yield from _of_application(cursor, draft, project)
+
+
+def _of_application(cursor: Cursor, draft: Draft, project: ProjectKnowledge) -> Iterator[Proposal]:
+    match cursor.path, cursor.kind:
         case ("blueprint", "allow-cycles"), "key":
             yield from _streamlets(draft)
-        case ("blueprint", "streamlets", _) | ("blueprint", "streamlets", _, "class"), "value":
-            yield from (Proposal(path, _Kind.Class) for path in sorted({*classes(), _SINK}))
         case ("blueprint", "topics", _, "producers"), "item" | "value":
             yield from _ports(draft, "producer")
         case ("blueprint", "topics", _, "consumers"), "item" | "value":
             yield from _ports(draft, "consumer")
+        case ("blueprint", "streamlets", _, "class"), _:
+            return
         case ("blueprint", ("streamlets" | "topics") as section, name, *rest), kind:
-            if kind == "key" and not rest:
-                keys = _STREAMLET_KEYS if section == "streamlets" else _TOPIC_KEYS
-                yield from (Proposal(key, _Kind.Property, doc=doc) for key, doc in keys.items())
-            yield from _settings(draft, (section, name, *rest), values=kind != "key")
+            yield from _settings(draft, project, (section, name, *rest), values=kind != "key")
         case ("flow", *rest), kind:
-            yield from _settings(draft, tuple(rest), values=kind != "key")
+            yield from _settings(draft, project, tuple(rest), values=kind != "key")
 
 
 def _streamlets(draft: Draft) -> Iterator[Proposal]:
@@ -92,21 +113,21 @@ def _ports(draft: Draft, role: Role) -> Iterator[Proposal]:
             yield Proposal(key.path, _Kind.Interface, title(port.contract), first=key in unconnected)
 
 
-def _settings(draft: Draft, path: tuple[str, ...], *, values: bool) -> Iterator[Proposal]:
+def _settings(draft: Draft, project: ProjectKnowledge, path: tuple[str, ...], *, values: bool) -> Iterator[Proposal]:
     """Yield the keys below a path of `flow`, or the values of the setting at the path."""
     match path:
         case "streamlets", ref, "parameters", *rest:
             descriptor = draft.descriptor(ref)
             parameters = descriptor.parameters if descriptor is not None else ()
-            if not rest:
-                yield from map(_parameter, parameters)
-            elif values:
-                yield from (
-                    value
-                    for parameter in parameters
-                    if [parameter.key] == rest
-                    for value in _parameter_values(parameter)
-                )
+            known = project.known_keys(ref)
+            if values:
+                yield from _inner_values(parameters, known, tuple(rest))
+            else:
+                yield from () if rest else map(_parameter, parameters)
+                yield from _inner_keys(known, tuple(rest))
+            return
+        case "streamlets", ref, ("inlets" | "outlets") as side, port, *_ if values and _names_columns(draft, path):
+            yield from map(_value, _columns(draft.descriptor(ref), side, port))
             return
         case "streamlets", ref, ("inlets" | "outlets") as side if not values:
             yield from _port_names(draft.descriptor(ref), side)
@@ -121,6 +142,9 @@ def _settings(draft: Draft, path: tuple[str, ...], *, values: bool) -> Iterator[
             return
         case ("topics",):
             yield from (Proposal(id, _Kind.Variable) for id in draft.blueprint.topics)
+            return
+        case ("channel",) | ("topics", _, "channel") if values:
+            yield from (Proposal(name, _Kind.EnumMember) for name in draft.channels)
             return
         case "verify", "rules":
             yield from (Proposal(code, _Kind.EnumMember, doc=meaning.meaning) for code, meaning in CODES.items())
@@ -152,6 +176,40 @@ def _port_names(descriptor: StreamletDescriptor | None, side: str) -> Iterator[P
     if descriptor is not None:
         for port in descriptor.inlets if side == "inlets" else descriptor.outlets:
             yield Proposal(port.name, _Kind.Property, title(port.contract))
+
+
+def _names_columns(draft: Draft, path: tuple[str, ...]) -> bool:
+    node = draft.known.inner(*path)
+    return node is not None and node.setting is not None and node.setting.columns
+
+
+def _columns(descriptor: StreamletDescriptor | None, side: str, port: str) -> tuple[KnownValue, ...]:
+    ports = () if descriptor is None else descriptor.inlets if side == "inlets" else descriptor.outlets
+    contracts = (each.contract for each in ports if each.name == port and each.contract is not None)
+    return tuple(value for contract in contracts for value in column_values(column_types(contract)))
+
+
+def _inner_keys(known: Iterable[KnownKey], path: tuple[str, ...]) -> Iterator[Proposal]:
+    """Yield the known keys of the object at a path of parameters; its own keys are not among them."""
+    for key in known:
+        text = key.below(path)
+        if text and len(key.path) > 1:
+            yield Proposal(text, _Kind.Property, key.detail, key.doc, key.required)
+
+
+def _inner_values(
+    parameters: Iterable[ParameterDescriptor], known: Iterable[KnownKey], path: tuple[str, ...]
+) -> Iterator[Proposal]:
+    for parameter in parameters:
+        if (parameter.key,) == path:
+            yield from _parameter_values(parameter)
+    for key in known:
+        if key.keys == path:
+            yield from map(_value, key.values)
+
+
+def _value(value: KnownValue) -> Proposal:
+    return Proposal(value.text, _Kind.EnumMember, value.detail, value.doc)
 
 
 def _parameter(parameter: ParameterDescriptor) -> Proposal:

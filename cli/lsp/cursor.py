@@ -19,6 +19,10 @@ _TOKEN = re.compile(
 )
 
 
+_REST = re.compile(r"[^\n,}\]]*")
+"""The rest of a statement."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """What a user is writing.
@@ -26,7 +30,8 @@ class Cursor:
     Arguments:
         kind: a key of an object, the value of a key, or an item of a list.
         path: for a key, the keys of the object; else the keys of the value or list.
-        typed: the part that is already written: of a key, the part after the last dot.
+        typed: the part that is already written: of a key, the part after the last dot; of a string with names that are
+            separated by commas, the part after the last comma.
     """
 
     kind: Literal["key", "value", "item"]
@@ -43,9 +48,10 @@ class _Bracket:
     keys: list[str] = field(default_factory=list)
     in_value: bool = False
     begin: int | None = None  # of the text of the current key, value or item
+    statement: int | None = None  # the begin of the current key or item
 
     def clear(self) -> None:
-        self.keys, self.in_value, self.begin = [], False, None
+        self.keys, self.in_value, self.begin, self.statement = [], False, None, None
 
     @property
     def inner_path(self) -> tuple[str, ...]:
@@ -59,12 +65,30 @@ def cursor_at(text: str, offset: int) -> Cursor | None:
         text: HOCON or JSON text.
         offset: the number of characters before the cursor.
     """
+    if any(match.lastgroup == "comment" and match.end() == offset for match in _TOKEN.finditer(text, 0, offset)):
+        return None
+    return _cursor(_open_brackets(text, offset)[-1], text, offset)
+
+
+def without_statement(text: str, offset: int) -> str:
+    """Return a text without the key, value or item that is being written, and with its open brackets closed.
+
+    Arguments:
+        text: HOCON or JSON text.
+        offset: the number of characters before the cursor.
+    """
+    begin, rest = _open_brackets(text, offset)[-1].statement, _REST.match(text, offset)
+    remaining = text[: offset if begin is None else begin] + text[rest.end() if rest is not None else offset :]
+    closing = ("]" if bracket.is_list else "}" for bracket in reversed(_open_brackets(remaining, len(remaining))[1:]))
+    return "\n".join((remaining, *closing))
+
+
+def _open_brackets(text: str, offset: int) -> list[_Bracket]:
+    """Return the brackets that are open at an offset, the text itself first."""
     brackets = [_Bracket((), is_list=False)]
     for match in _TOKEN.finditer(text, 0, offset):
         kind = match.lastgroup
         top = brackets[-1]
-        if kind == "comment" and match.end() == offset:
-            return None
         if kind == "open":
             brackets.append(_Bracket(top.inner_path, match[0] == "["))
         elif kind == "close":
@@ -77,13 +101,16 @@ def cursor_at(text: str, offset: int) -> Cursor | None:
             top.in_value, top.begin = True, None
         elif kind in ("word", "quoted"):
             top.begin = match.start() if top.begin is None else top.begin
+            top.statement = match.start() if top.statement is None else top.statement
             if not top.is_list and not top.in_value:
                 top.keys += [match[0].strip('"')] if kind == "quoted" else match[0].split(".")
-    return _cursor(brackets[-1], text, offset)
+    return brackets
 
 
 def _cursor(top: _Bracket, text: str, offset: int) -> Cursor:
     typed = text[top.begin : offset].lstrip('"') if top.begin is not None else ""
+    if "," in typed:
+        typed = typed[typed.rindex(",") + 1 :].lstrip()
     if top.is_list:
         return Cursor("item", top.path, typed)
     if top.in_value:

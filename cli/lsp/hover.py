@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from blueprint.catalog import StreamletDescriptor
 from blueprint.diagnostics import Sources, Span
+from blueprint.hocon.values import Scalar, Value
+from blueprint.known_keys import KnownKey
 from blueprint.model.blueprint import TopicEntry
 from blueprint.model.draft import Draft
 from blueprint.model.wiring import PortKey
@@ -16,13 +18,16 @@ from cli.lsp.schemas import table, title
 from cli.lsp.targets import ClassPath, PortName, SettingValue, StreamletName, TopicName, target_at
 
 
-def hover_at(draft: Draft, sources: Sources, place: Place) -> tuple[str, Span] | None:
+def hover_at(
+    draft: Draft, sources: Sources, place: Place, known_keys: Callable[[str], Iterable[KnownKey]]
+) -> tuple[str, Span] | None:
     """Return what is at a place as Markdown, and its span.
 
     Arguments:
         draft: the application.
         sources: the texts that its places point into.
         place: the place.
+        known_keys: returns the keys and values that the parameters of a streamlet may have, beyond its declarations.
     """
     target = target_at(draft, place)
     match target:
@@ -38,8 +43,10 @@ def hover_at(draft: Draft, sources: Sources, place: Place) -> tuple[str, Span] |
             lines = [f"**{path.streamlet}.{path.port}**, {noun}", "", table(port.contract if port else None)]
         case TopicName(topic):
             lines = [*_topic(draft, topic), *_values(draft, sources, ("topics", topic.id))]
-        case SettingValue(path):
+        case SettingValue(path, value):
             lines = list(_setting(draft, sources, path))
+            if path[0] == "streamlets" and path[2:3] == ("parameters",):
+                lines[1:1] = _inner(known_keys(path[1]), path[3:], value)
     return "\n".join(lines), target.span
 
 
@@ -76,6 +83,17 @@ def _setting(draft: Draft, sources: Sources, path: tuple[str, ...]) -> Iterator[
                 yield f"{setting.doc} It must be {setting.type.expected}."
                 yield f"\nDefault: {setting.default}" if setting.default else ""
     yield from _values(draft, sources, path)
+
+
+def _inner(keys: Iterable[KnownKey], path: tuple[str, ...], value: Value) -> Iterator[str]:
+    """Yield what is known of a key inside the parameters, and of its value."""
+    for key in keys:
+        if key.keys == path:
+            if key.doc:
+                yield f"{key.doc}\n"
+            yield f"{key.detail}\n" if key.detail else ""
+            written = value.text if isinstance(value, Scalar) else None
+            yield from (f"`{known.text}`: {known.doc}\n" for known in key.values if known.text == written and known.doc)
 
 
 def _parameter(descriptor: StreamletDescriptor | None, key: str) -> Iterator[str]:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from blueprint.catalog import LoadFailure, StreamletRequest
 from blueprint.hocon.blocks import Blocks, EditedTexts
 from blueprint.model.blueprint_files import BLUEPRINT_NAMES
+from blueprint.verification.descriptors import requests
 from cli.application import SUFFIXES, Application
-from cli.lsp.schemas import title
+from cli.lsp.schemas import column_types, title
 from streamlets.project.catalog import ProjectCatalog
+from streamlets.project.loading import framework_classes
 from streamlets.project.modules import project_at
 
 if TYPE_CHECKING:
+    from blueprint.known_keys import KnownKey
     from blueprint.model.draft import Draft
     from blueprint.verification.verify import Verification
 
@@ -44,6 +47,7 @@ class OpenApplication:
         self.catalog = ProjectCatalog()
         self.stale = False
         self._blocks: dict[Path, Blocks] = {}
+        self._repaired = ""
 
     def verify(self, texts: Mapping[Path, str]) -> Verification:
         """Verify the application.
@@ -60,10 +64,41 @@ class OpenApplication:
         self.draft = verification.draft or self.draft
         return verification
 
+    def read_repaired(self, texts: Mapping[Path, str], file: Path, repaired: str) -> None:
+        """Read the application as it would be with another text, if the latest verification could not read it.
+
+        Arguments:
+            texts: the texts of open files by resolved path.
+            file: the resolved path of a file of the application.
+            repaired: its text without what is being written.
+        """
+        if self.verification is not None and self.verification.draft is not None:
+            return
+        if self._repaired != repaired:  # it is the same for each letter of a word
+            self._repaired = repaired
+            self.draft = self.trial({**texts, file: repaired}).draft or self.draft
+
     def trial(self, texts: Mapping[Path, str]) -> Verification:
         """Verify other texts, and forget the result."""
         edited = EditedTexts(texts, self._blocks)
         return Application(self.blueprint, (), ()).verify(self.catalog, texts=edited, planned=False)
+
+    def classes(self) -> set[str]:
+        """Return the class paths that the blueprint may name."""
+        return {*self.catalog.classes(str(self.blueprint.parent)), *framework_classes()}
+
+    def known_keys(self, ref: str) -> tuple[KnownKey, ...]:
+        """Return the keys and values that the parameters of a streamlet may have, beyond its declarations.
+
+        Arguments:
+            ref: the name of the streamlet.
+        """
+        descriptor = self.draft.descriptor(ref) if self.draft is not None else None
+        if self.draft is None or descriptor is None:
+            return ()
+        contracts = {inlet.name: inlet.contract for inlet in descriptor.inlets if inlet.contract is not None}
+        columns = {name: column_types(contract) for name, contract in contracts.items()}
+        return self.catalog.known_keys(requests(self.draft.blueprint, self.draft.settings)[ref], columns)
 
     def class_doc(self, class_name: str) -> str:
         """Return the description of a class and its ports as Markdown; the problem if it cannot be described.

@@ -12,6 +12,11 @@ def title(contract: Contract | None) -> str:
     return type_text(contract.record) if contract is not None else ""
 
 
+def column_types(contract: Contract) -> dict[str, str]:
+    """Return the type of each field of a schema, by name."""
+    return {field.name: type_text(field.schema) for field in contract.record.fields}
+
+
 def table(contract: Contract | None) -> str:
     """Return the fields of a schema as a table in Markdown."""
     if contract is None:

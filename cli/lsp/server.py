@@ -22,8 +22,8 @@ from blueprint.diagnostics.fixing import MisfitError, apply
 from blueprint.model.draft import Draft
 from blueprint.verification.verify import Verification
 from cli.application import SUFFIXES
-from cli.lsp.completion import Proposal, proposals
-from cli.lsp.cursor import cursor_at
+from cli.lsp.completion import ProjectKnowledge, Proposal, proposals
+from cli.lsp.cursor import cursor_at, without_statement
 from cli.lsp.definitions import definitions_at
 from cli.lsp.hover import hover_at
 from cli.lsp.open_application import OpenApplication, blueprint_of
@@ -234,16 +234,17 @@ class BlueprintServer:
 
     # Questions
 
-    def _complete(self, request: types.CompletionParams) -> types.CompletionList:
-        application = self._application(request.text_document.uri)
-        if application is None or application.draft is None or _path(request.text_document.uri).suffix != ".conf":
-            return types.CompletionList(is_incomplete=False, items=[])
+    async def _complete(self, request: types.CompletionParams) -> types.CompletionList:
+        application, file = self._application(request.text_document.uri), _path(request.text_document.uri)
         document = self._server.workspace.get_text_document(request.text_document.uri)
-        cursor = cursor_at(document.source, document.offset_at_position(request.position))
-        if cursor is None:
+        text, offset = document.source, document.offset_at_position(request.position)
+        cursor = cursor_at(text, offset) if file.suffix == ".conf" else None
+        if application is None or cursor is None:
             return types.CompletionList(is_incomplete=False, items=[])
-        directory = str(application.blueprint.parent)
-        known = proposals(cursor, application.draft, lambda: application.catalog.classes(directory))
+        await asyncio.get_running_loop().run_in_executor(
+            self._thread, application.read_repaired, self._texts(), file.resolve(), without_statement(text, offset)
+        )
+        known = proposals(cursor, application.draft, ProjectKnowledge(application.classes, application.known_keys))
         fitting = [proposal for proposal in known if _fits(proposal.text, cursor.typed)]
         begin = types.Position(request.position.line, max(request.position.character - len(cursor.typed), 0))
         place = types.Range(begin, request.position)
@@ -264,7 +265,7 @@ class BlueprintServer:
         if application is None or draft is None or application.verification is None:
             return None
         sources = application.verification.sources
-        found = hover_at(draft, sources, place)
+        found = hover_at(draft, sources, place, application.known_keys)
         if found is None:
             return None
         text, span = found

@@ -19,6 +19,7 @@ from streamlets.api.shape import StreamletShape
 if TYPE_CHECKING:
     from blueprint.diagnostics import Diagnostic
     from blueprint.hocon.values import Value
+    from blueprint.known_keys import KnownKey
     from streamlets.api.context import SparkStreamletContext
     from streamlets.api.execution import StreamletExecution
     from streamlets.api.logic import SparkStreamletLogic
@@ -130,6 +131,18 @@ class Streamlet:
             parameters: as for `check_texts`.
         """
         return self.check_texts(parameters)
+
+    def known_keys(
+        self, parameters: Mapping[str, object], columns: Mapping[str, Mapping[str, str]]
+    ) -> Iterable[KnownKey]:
+        """Return keys and values that the parameters may have and their declarations do not express, for editors.
+
+        Arguments:
+            parameters: the configured values by key, and the defaults of others; they may have mistakes, and required
+                ones may be missing.
+            columns: the types of columns by inlet and column; an inlet without a schema is missing.
+        """
+        return ()
 
     def written_directories(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
         """Return the directories outside of topics that it writes; `flow verify` reports two writers of a directory.

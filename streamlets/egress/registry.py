@@ -7,9 +7,10 @@ A package registers a sink by an entry point of the group `streamlets.sinks`: it
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from streamlets.egress.base import SinkType
-from streamlets.plugins import Plugins
+from streamlets.plugins import PluginError, Plugins
 
 SINKS: Mapping[str, SinkType] = Plugins(
     "streamlets.sinks",
@@ -36,3 +37,12 @@ SINKS: Mapping[str, SinkType] = Plugins(
     requires=("traits", "open", "files"),
 )
 """The available sinks by name."""
+
+
+def available_sinks() -> dict[str, SinkType]:
+    """Return the sinks by name, without those of other packages that cannot be used."""
+    sinks = {}
+    for name in SINKS:
+        with suppress(PluginError):
+            sinks[name] = SINKS[name]
+    return sinks

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from blueprint.catalog import Connector, ParameterProblem, ParameterType, SavedInlet
-from blueprint.settings.sinks import column_names, column_problems, sink_options, sink_problems, unknown_sink
+from blueprint.known_keys import KnownKey, KnownValue, column_values
+from blueprint.settings.sinks import (
+    column_names,
+    column_problems,
+    sink_keys,
+    sink_options,
+    sink_problems,
+    unknown_sink,
+)
 from streamlets.api.context import StreamingWrite
 from streamlets.api.errors import StreamletError
 from streamlets.api.logic import SparkStreamletLogic
@@ -16,7 +24,7 @@ from streamlets.api.ports import AvroInlet
 from streamlets.api.source_location import SourceLocation
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.egress.base import SinkQuery, SinkType, SinkWriter, spark_types
-from streamlets.egress.registry import SINKS
+from streamlets.egress.registry import SINKS, available_sinks
 from streamlets.plugins import PluginError
 
 if TYPE_CHECKING:
@@ -64,6 +72,24 @@ class Sink(SparkStreamlet):
         options = values[self.options.key]
         problems = list(sink_problems(traits, options, partition_by=columns))
         yield from problems or sink.option_problems(sink_options(traits, options))
+
+    def known_keys(
+        self, parameters: Mapping[str, object], columns: Mapping[str, Mapping[str, str]]
+    ) -> Iterator[KnownKey]:
+        """Yield the sinks, and the options of the sink that is set.
+
+        Arguments:
+            parameters: as for `Streamlet.known_keys`.
+            columns: as for `Streamlet.known_keys`.
+        """
+        sinks = {name: sink.traits for name, sink in available_sinks().items()}
+        values = (KnownValue(name, traits.guarantee, traits.description) for name, traits in sinks.items())
+        yield KnownKey(path=(self.to.key,), values=tuple(values))
+        traits, inlet = sinks.get(str(parameters.get(self.to.key))), columns.get(self.rows.name, {})
+        if traits is not None:
+            yield from sink_keys(traits, inlet)
+        if traits is None or traits.partitioning:
+            yield KnownKey(path=(self.partition_by.key,), values=column_values(inlet))
 
     def written_directories(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
         """Return the directories that the sink writes.

@@ -31,7 +31,8 @@ from blueprint.catalog import (
 )
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
-from blueprint.hocon.values import ObjectValue, Value
+from blueprint.hocon.values import ObjectValue, Value, plain
+from blueprint.known_keys import KnownKey
 from blueprint.settings.parameters import ParameterError, parameter_default, parameter_values, path_start
 from streamlets.api.declaration import declarations
 from streamlets.api.mounts import VolumeMount
@@ -65,14 +66,7 @@ class ProjectCatalog:
 
     def describe(self, request: StreamletRequest) -> StreamletDescriptor | LoadFailure:
         """Describe a streamlet as configured; mistakes of users are returned as a failure, not raised."""
-        key = self._key(request)
-        if key not in self._described:
-            answer = self._describe(request)
-            if answer[1] is not None and not takes_ports(answer[1]):
-                self._with_own_ports.add((request.directory, request.class_name))
-            key = self._key(request)
-            self._described[key] = answer
-        described, streamlet = self._described[key]
+        described, streamlet = self._described_class(request)
         if isinstance(described, LoadFailure) or streamlet is None:
             return described
         project = self._project(request.directory)
@@ -105,6 +99,22 @@ class ProjectCatalog:
             described, directories=directories, reads=reads, saves=saves, connectors=connectors, listening=listening
         )
 
+    def known_keys(self, request: StreamletRequest, columns: Mapping[str, Mapping[str, str]]) -> tuple[KnownKey, ...]:
+        """Return the keys and values that the parameters of a streamlet may have, beyond their declarations.
+
+        Arguments:
+            request: its class and settings, which may have mistakes.
+            columns: as for `Streamlet.known_keys`.
+        """
+        described, streamlet = self._described_class(request)
+        if isinstance(described, LoadFailure) or streamlet is None:
+            return ()
+        parameters = {key: plain(value) for key, value in _with_defaults(described, request).items()}
+        try:
+            return tuple(streamlet.known_keys(parameters, columns))
+        except Exception:  # noqa: BLE001 - it is the author's code, and an editor asks while values are incomplete
+            return ()
+
     def classes(self, directory: str) -> tuple[str, ...]:
         """Return the sorted class paths of all streamlets in a project's directory, without importing them."""
         project = self._project(directory)
@@ -119,6 +129,17 @@ class ProjectCatalog:
     def channels(self) -> Mapping[str, ChannelTraits]:
         """Return the available channels by name."""
         return Traits(CHANNEL_TYPES)
+
+    def _described_class(self, request: StreamletRequest) -> tuple[StreamletDescriptor | LoadFailure, Streamlet | None]:
+        """Return the description of a class with the ports of a request, and its instance."""
+        key = self._key(request)
+        if key not in self._described:
+            answer = self._describe(request)
+            if answer[1] is not None and not takes_ports(answer[1]):
+                self._with_own_ports.add((request.directory, request.class_name))
+            key = self._key(request)
+            self._described[key] = answer
+        return self._described[key]
 
     def _key(self, request: StreamletRequest) -> object:
         """Return what the description of a class depends on."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType, TracebackType
+from typing import TypeGuard
 
 from blueprint.catalog import LoadFailure, LoadFailureKind
 from blueprint.diagnostics import Frame, Span
@@ -174,13 +176,24 @@ def _module_not_found(message: str, class_name: str, classes: Callable[[], Itera
     return LoadFailure(LoadFailureKind.MODULE_NOT_FOUND, message, near=_suggestions(class_name, classes()))
 
 
-_FRAMEWORK = ("streamlets.Sink", "streamlets.Sql")
-"""The framework's own streamlets, which are suggested like those of the project."""
+FRAMEWORK = "streamlets"
+"""The module of the framework's own streamlets."""
+
+
+def framework_classes() -> tuple[str, ...]:
+    """Return the class paths of the framework's own streamlets that a blueprint may name."""
+    module = importlib.import_module(FRAMEWORK)  # an import statement would be a cycle: it exports what is below
+    exported = ((name, getattr(module, name)) for name in module.__all__)
+    return tuple(
+        f"{FRAMEWORK}.{name}"
+        for name, value in exported
+        if isinstance(value, type) and _is_streamlet(value) and _abstract_reason(value) is None
+    )
 
 
 def _suggestions(class_name: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return class paths with the same class name, then those whose module and class have similar names."""
-    parts = [path.rpartition(".") for path in sorted({*known, *_FRAMEWORK})]
+    parts = [path.rpartition(".") for path in sorted({*known, *framework_classes()})]
     module, _, last = class_name.rpartition(".")
     same_class = [part for part in parts if part[2] == last]
     modules = {module, *near(module, {part[0] for part in parts})} if module else {part[0] for part in parts}
@@ -209,7 +222,7 @@ def _instance(
     if not isinstance(value, type):
         message = f"`{class_name}` is not a class, but {value!r:.60}"
         return LoadFailure(LoadFailureKind.NOT_A_STREAMLET, message, near=_suggestions(class_name, classes()))
-    if not issubclass(value, Streamlet) or not hasattr(value, "kind"):
+    if not _is_streamlet(value):
         return LoadFailure(
             LoadFailureKind.NOT_A_STREAMLET,
             f"the class `{class_name}` is not a `SparkStreamlet`",
@@ -232,6 +245,10 @@ def _instance(
         raise
     except BaseException as error:  # noqa: BLE001 - code of the author
         return raised_failure(LoadFailureKind.CONSTRUCTOR_RAISES, error, project, class_span(value))
+
+
+def _is_streamlet(cls: type) -> TypeGuard[type[Streamlet]]:
+    return issubclass(cls, Streamlet) and hasattr(cls, "kind")
 
 
 def _reserved(streamlet: type[Streamlet]) -> Iterator[LoadFailure]:
@@ -282,7 +299,7 @@ def _misfits(streamlet: type[Streamlet]) -> Iterator[Misfit]:
 
 
 def _is_of_framework(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] == "streamlets"
+    return cls.__module__.partition(".")[0] == FRAMEWORK
 
 
 def _shadowing_failure(shadowed: Shadowed) -> LoadFailure:

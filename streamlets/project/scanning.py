@@ -18,8 +18,12 @@ _LOGIC = frozenset({"Logic", "create_logic"})
 _BASES: Mapping[str, frozenset[str]] = {
     "streamlets.SparkStreamlet": _LOGIC,
     "streamlets.api.streamlet.SparkStreamlet": _LOGIC,
-    "streamlets.Spout": frozenset(),
+    "streamlets.BatchPushSource": frozenset({"discover"}),
+    "streamlets.BatchSource": frozenset({"discover"}),
     "streamlets.GeneratorSpout": frozenset({"run"}),
+    "streamlets.Sink": frozenset(),
+    "streamlets.Spout": frozenset(),
+    "streamlets.Sql": frozenset(),
     "streamlets.Streamlet": frozenset({"kind"}),
     "streamlets.api.streamlet.Streamlet": frozenset({"kind"}),
 }

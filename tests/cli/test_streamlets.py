@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import streamlets
 from cli import main as cli_main
+from streamlets.project.modules import project_at
+from streamlets.project.scanning import streamlet_classes
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow
@@ -33,6 +36,27 @@ def test_classes_as_data(flow: Flow) -> None:
     assert classes["nyc.splitter.Splitter"]["role"] == "processor"
     assert [port["name"] for port in classes["nyc.splitter.Splitter"]["outlets"]] == ["cancelled", "flown", "invalid"]
     assert classes["nyc.ingress.Weather"]["outlets"][0]["schema"]["name"].endswith("Weather")
+
+
+def test_the_classes_of_the_framework_are_listed(flow: Flow, tmp_path: Path) -> None:
+    """By the name of its module, in any directory; that they have no schema without a blueprint is not a problem."""
+    result = flow("streamlets", str(tmp_path), "--module", "streamlets")
+    assert result.code == 0
+    listed = [line.partition(" ")[0] for line in result.out.split("\n") if line.startswith("streamlets.")]
+    assert listed == ["streamlets.Sink", "streamlets.Spout", "streamlets.Sql"]
+    assert "inlet     in: schema set by the configuration\n    parameter" in result.out
+    assert 'parameter partition-by: string = ""  The partition columns' in result.out
+
+
+def test_every_base_class_of_the_framework_is_known(tmp_path: Path) -> None:
+    """A class below any base class that authors import is listed, once it defines what the base needs."""
+    for base in (getattr(streamlets, name) for name in streamlets.__all__):
+        if isinstance(base, type) and issubclass(base, streamlets.Streamlet):
+            methods = [*getattr(base, "__abstractmethods__", ()), *({"kind", "Logic"} - {*dir(base)})]
+            body = "".join(f"    {method} = None\n" for method in methods)
+            module = f"import streamlets\n\nclass Own(streamlets.{base.__name__}):\n    labels = ()\n{body}"
+            (tmp_path / "own.py").write_text(module)
+            assert streamlet_classes(project_at(tmp_path)) == ("own.Own",), base
 
 
 def test_a_class_that_cannot_be_described_is_reported(flow: Flow) -> None:

@@ -58,15 +58,16 @@ STAGED = Setting(
     scope=Scope.OUTLET,
 )  # fmt: skip
 DEDUPLICATE_KEYS = Setting(
-    "deduplicate.keys", Structure.STRINGS, "The columns that the doubles of a record have in common.", scope=Scope.INLET
-)
+    "deduplicate.keys", Structure.STRINGS, "The columns that the doubles of a record have in common.",
+    scope=Scope.INLET, columns=True,
+)  # fmt: skip
 DEDUPLICATE_HEADERS = Setting(
     "deduplicate.by-headers", BOOLEAN, "Whether doubles are recognized by the headers of a staged outlet.", "false",
     scope=Scope.INLET,
 )  # fmt: skip
 DEDUPLICATE_WATERMARK = Setting(
     "deduplicate.watermark", STRING, "The column with the time of a record; with headers, else that of the message.",
-    scope=Scope.INLET,
+    scope=Scope.INLET, columns=True,
 )  # fmt: skip
 DEDUPLICATE_WITHIN = Setting(
     "deduplicate.within", DURATION, "How much later than a record its doubles may arrive.", "1 hour", scope=Scope.INLET

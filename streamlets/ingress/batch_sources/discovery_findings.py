@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,16 @@ from blueprint.catalog import ParameterProblem
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
 from blueprint.hocon.values import ObjectValue, Value, key_span_of, plain, span_of
-from streamlets.ingress.triggerers import TriggererContext
+from blueprint.known_keys import KnownKey, KnownValue, type_and_default
+from streamlets.ingress.triggerers import Triggerer, TriggererContext, TriggererOption
 from streamlets.ingress.triggerers.cron import CronTriggerer, schedule_of
-from streamlets.ingress.triggerers.registry import TriggererError, make_triggerer
+from streamlets.ingress.triggerers.registry import (
+    TRIGGERERS,
+    TriggererError,
+    make_triggerer,
+    named_triggerers,
+    options_of,
+)
 
 _KEYS = ("triggerer", "config")
 
@@ -32,7 +41,7 @@ def discovery_problems(discovery: Mapping[str, Any]) -> Iterator[ParameterProble
     name, config = discovery.get("triggerer"), discovery.get("config", {})
     if not isinstance(name, str):
         message = "`discovery` has no `triggerer`" if name is None else f"`triggerer` must be a string, found `{name}`"
-        help = "set it to `immediate`, `cron`, `files`, `http` or a class of the project"
+        help = f"set it to {', '.join(f'`{known}`' for known in TRIGGERERS)} or a class of the project"
         yield ParameterProblem(("discovery", "triggerer"), message, (help,))
         return
     if not isinstance(config, Mapping):
@@ -42,6 +51,37 @@ def discovery_problems(discovery: Mapping[str, Any]) -> Iterator[ParameterProble
         make_triggerer(name)
     except TriggererError as error:
         yield ParameterProblem(("discovery", "triggerer"), str(error), error.help)
+
+
+def discovery_keys(discovery: object) -> Iterator[KnownKey]:
+    """Yield the keys of the parameter, and those of the triggerer that it names.
+
+    Arguments:
+        discovery: the value of the parameter, which may have mistakes.
+    """
+    triggerers = named_triggerers()
+    values = (KnownValue(name, doc=_summary(triggerer)) for name, triggerer in triggerers.items())
+    doc = "the triggerer: one of Streamlets, or a class of the project as `module.Class`"
+    yield KnownKey(path=("discovery", "triggerer"), doc=doc, required=True, values=tuple(values))
+    yield KnownKey(path=("discovery", "config"), doc="the configuration of the triggerer")
+    named = discovery.get("triggerer") if isinstance(discovery, Mapping) else None
+    for option in _options(named, triggerers) if isinstance(named, str) else ():
+        yield KnownKey(
+            path=("discovery", "config", option.name),
+            doc=option.description,
+            detail=type_and_default(option.type, option.default),
+            required=option.required,
+        )
+
+
+def _summary(triggerer: Triggerer) -> str:
+    return " ".join((inspect.getdoc(triggerer) or "").split("\n\n")[0].split())
+
+
+def _options(name: str, triggerers: Mapping[str, Triggerer]) -> tuple[TriggererOption, ...]:
+    with suppress(TriggererError):
+        return options_of(triggerers.get(name) or make_triggerer(name))
+    return ()
 
 
 def triggerer_findings(discovery: Value, directory: Path) -> Iterator[Diagnostic]:

@@ -12,6 +12,7 @@ from typing import Any
 from blueprint.catalog import ParameterProblem, ReadPath
 from blueprint.diagnostics import Diagnostic
 from blueprint.hocon.values import Value, plain
+from blueprint.known_keys import KnownKey
 from blueprint.spelling import listing
 from streamlets.api.context import StreamingWrite
 from streamlets.api.errors import StreamletError
@@ -20,7 +21,7 @@ from streamlets.api.parameters import DurationParameter, IntegerParameter, Objec
 from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.ingress.batch_sources.context import Eat, SourceContext
-from streamlets.ingress.batch_sources.discovery_findings import discovery_problems, triggerer_findings
+from streamlets.ingress.batch_sources.discovery_findings import discovery_keys, discovery_problems, triggerer_findings
 
 _QUEUE = 1000
 """The number of records that a push source may be ahead of their reading."""
@@ -147,6 +148,17 @@ class BatchSource(SparkStreamlet, ABC):
                 message = f"`{timeout.key}` must be longer than 0, found {values[timeout.key]}"
                 yield ParameterProblem((timeout.key,), message)
         yield from discovery_problems(values[self.discovery.key])
+
+    def known_keys(
+        self, parameters: Mapping[str, object], columns: Mapping[str, Mapping[str, str]]
+    ) -> Iterator[KnownKey]:
+        """Yield the triggerers, and the configuration of the triggerer that is set.
+
+        Arguments:
+            parameters: as for `Streamlet.known_keys`.
+            columns: as for `Streamlet.known_keys`.
+        """
+        yield from discovery_keys(parameters.get(self.discovery.key))
 
     def check_texts_from(self, directory: Path, parameters: Mapping[str, Value]) -> Iterator[Diagnostic]:
         """Check the configuration of the triggerer, and show when a cron expression fires next.

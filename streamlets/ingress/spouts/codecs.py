@@ -15,6 +15,7 @@ from typing import IO, Any, Protocol
 from blueprint.avro.model import Contract, Primitive, Record
 from blueprint.avro.spark_types import optional
 from blueprint.catalog import ParameterProblem
+from blueprint.known_keys import KnownKey, text_values
 from blueprint.quantities import boolean
 from blueprint.spelling import suggestion
 from streamlets.contract.values import JsonValues, RecordError, Values
@@ -82,6 +83,20 @@ def codec_problems(name: str, options: Mapping[str, Any]) -> Iterator[ParameterP
             yield ParameterProblem(("codec-options", key), f"`{value}` is not `true` or `false`")
         elif key == "delimiter" and len(str(value)) != 1:
             yield ParameterProblem(("codec-options", key), f"the delimiter must be one character, found `{value}`")
+
+
+def codec_keys(name: object) -> Iterator[KnownKey]:
+    """Yield the codecs, and the options of one.
+
+    Arguments:
+        name: the name of the codec, which may not exist.
+    """
+    yield KnownKey(path=("codec",), values=text_values(_CODECS))
+    codec = _CODECS.get(name) if isinstance(name, str) else None
+    for key, default in codec.options.items() if codec is not None else ():
+        truths = ("true", "false") if isinstance(default, bool) else ()
+        detail = f"default: {json.dumps(default)}" if default is not None else ""
+        yield KnownKey(path=("codec-options", key), detail=detail, values=text_values(truths))
 
 
 _CUSTOM = "a codec of your own is the path of its class, such as `feeds.codecs.Prices`"

@@ -21,6 +21,7 @@ from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import Streamlet
 
 if TYPE_CHECKING:
+    from blueprint.known_keys import KnownKey
     from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
 
 
@@ -109,6 +110,19 @@ class Spout(_Spout):
         yield from program_problems(values, directory)
         yield from codec_problems(values[self.codec.key], values[self.codec_options.key])
         yield from self.check_parameters(values)
+
+    def known_keys(
+        self, parameters: Mapping[str, object], columns: Mapping[str, Mapping[str, str]]
+    ) -> Iterator[KnownKey]:
+        """Yield the codecs, and the options of the codec that is set.
+
+        Arguments:
+            parameters: as for `Streamlet.known_keys`.
+            columns: as for `Streamlet.known_keys`.
+        """
+        from streamlets.ingress.spouts.codecs import codec_keys
+
+        yield from codec_keys(parameters.get(self.codec.key))
 
 
 class GeneratorSpout(_Spout, ABC):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from blueprint.catalog import ParameterType
 from blueprint.settings.secrets import Secrets
 from streamlets.ingress.secret_source import read_secret
 from streamlets.ingress.triggerers.clock import Clock, SystemClock
@@ -86,11 +87,33 @@ class TriggererProblem:
     about: str = "value"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggererOption:
+    """A key of the configuration of a triggerer.
+
+    Arguments:
+        name: the key below `discovery.config`.
+        description: its purpose, in one clause.
+        type: the type of its value, for editors.
+        default: its value if it is omitted, in the notation of a blueprint.
+        required: whether it must be set.
+        example: a value for messages.
+    """
+
+    name: str
+    description: str
+    type: ParameterType = ParameterType.STRING
+    default: str | None = None
+    required: bool = False
+    example: str = ""
+
+
 class Triggerer(Protocol):
     """Calls for discoveries. It is created by its class without arguments, in the runner, for each start of the source.
 
     A class may also have a method `problems(config, context)` that yields a `TriggererProblem` for each mistake in the
-    configuration, without effects: `flow verify` calls it.
+    configuration, without effects: `flow verify` calls it. It may have an attribute `options`, a tuple with a
+    `TriggererOption` for each key: editors complete them.
     """
 
     def init(self, config: Mapping[str, Any], context: TriggererContext) -> None:

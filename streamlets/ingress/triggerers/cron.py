@@ -8,11 +8,17 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from streamlets.ingress.triggerers.base import Trigger, TriggererContext, TriggererProblem
-from streamlets.ingress.triggerers.options import missing_key, unknown_keys
+from streamlets.ingress.triggerers.base import Trigger, TriggererContext, TriggererOption, TriggererProblem
+from streamlets.ingress.triggerers.options import missing_strings, string_of, unknown_keys
 from streamlets.ingress.triggerers.schedule import CronSchedule, ScheduleError
 
-_KEYS = ("expression", "time-zone")
+_EXPRESSION = TriggererOption(
+    name="expression",
+    description="`minute hour day-of-month month day-of-week`, with the second as an optional first field",
+    required=True,
+    example="0 6 * * MON-FRI",
+)
+_TIME_ZONE = TriggererOption(name="time-zone", description="a name such as `Europe/Oslo`", default="UTC")
 
 _OTHER_DIALECTS = (
     (re.compile(r"(?<!\S)\?(?!\S)"), "for `?` of Quartz and Spring, write `*`"),
@@ -33,6 +39,8 @@ class CronTriggerer:
     that pass while the application is stopped are skipped.
     """
 
+    options = (_EXPRESSION, _TIME_ZONE)
+
     _schedule: CronSchedule
     _context: TriggererContext
 
@@ -41,8 +49,8 @@ class CronTriggerer:
 
     def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:
         """Yield what is wrong with the configuration; an expression that never fires, too."""
-        yield from unknown_keys(config, _KEYS)
-        lacking = tuple(missing_key(config, "expression", "0 6 * * MON-FRI"))
+        yield from unknown_keys(config, self.options)
+        lacking = tuple(missing_strings(config, self.options))
         yield from lacking
         if lacking:
             return
@@ -91,7 +99,7 @@ def schedule_of(config: Mapping[str, Any]) -> CronSchedule:
     Raises:
         ScheduleError: it is not valid.
     """
-    return CronSchedule.parse(str(config.get("expression", "")), str(config.get("time-zone", "UTC")))
+    return CronSchedule.parse(string_of(config, _EXPRESSION), string_of(config, _TIME_ZONE))
 
 
 def _of_other_dialects(expression: str) -> Iterator[str]:

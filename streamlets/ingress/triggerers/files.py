@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamlets.ingress.triggerers.base import Trigger, TriggererContext, TriggererProblem
-from streamlets.ingress.triggerers.options import missing_key, seconds_of, unknown_keys
+from blueprint.catalog import ParameterType
+from streamlets.ingress.triggerers.base import Trigger, TriggererContext, TriggererOption, TriggererProblem
+from streamlets.ingress.triggerers.options import missing_strings, seconds_of, unknown_keys
 
-_KEYS = ("path", "interval")
-_INTERVAL = "10 seconds"
+_INTERVAL = TriggererOption(
+    name="interval",
+    description="the time between two looks",
+    type=ParameterType.DURATION,
+    default="10 seconds",
+)
 _MOST_NAMED = 1000
 """The number of files that an event names; it counts the others."""
 
@@ -94,6 +99,13 @@ class FilesTriggerer:
     their number.
     """
 
+    options = (
+        TriggererOption(
+            name="path", description="a directory or a pattern of files", required=True, example="data/*.csv"
+        ),
+        _INTERVAL,
+    )
+
     _path: Path
     _interval: float
     _context: TriggererContext
@@ -105,11 +117,11 @@ class FilesTriggerer:
 
     def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:
         """Yield what is wrong with the configuration."""
-        yield from unknown_keys(config, _KEYS)
-        lacking = tuple(missing_key(config, "path", "data/*.csv"))
+        yield from unknown_keys(config, self.options)
+        lacking = tuple(missing_strings(config, self.options))
         yield from lacking
         try:
-            seconds_of(config, "interval", _INTERVAL)
+            seconds_of(config, _INTERVAL)
         except ValueError as error:
             yield TriggererProblem("interval", str(error), ("such as `10 seconds`",))
         if not lacking and not _directory_of(_absolute(config, context)).is_dir():
@@ -124,7 +136,7 @@ class FilesTriggerer:
         """
         for problem in self.problems(config, context):
             raise ValueError(problem.message)
-        self._path, self._interval = _absolute(config, context), seconds_of(config, "interval", _INTERVAL)
+        self._path, self._interval = _absolute(config, context), seconds_of(config, _INTERVAL)
         self._context = context
 
     def start(self, trigger: Trigger) -> None:

@@ -10,10 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from streamlets.ingress.triggerers.base import Trigger, TriggererContext, TriggererProblem
-from streamlets.ingress.triggerers.options import missing_key, unknown_keys
+from blueprint.catalog import ParameterType
+from streamlets.ingress.triggerers.base import Trigger, TriggererContext, TriggererOption, TriggererProblem
+from streamlets.ingress.triggerers.options import missing_strings, string_of, unknown_keys
 
-_KEYS = ("port", "token-file", "path")
+_PATH = TriggererOption(name="path", description="the path of the requests, which begins with `/`", default="/")
 _MAX_BODY = 1 << 20
 """The largest request in bytes."""
 
@@ -28,6 +29,22 @@ class HttpTriggerer:
     The answers: 202 if the discovery will run, 409 if it was dropped because one is running, 401 for another token.
     """
 
+    options = (
+        TriggererOption(
+            name="port",
+            description="the port of 127.0.0.1 that it listens on",
+            type=ParameterType.INTEGER,
+            required=True,
+        ),
+        TriggererOption(
+            name="token-file",
+            description="a file with the token, of at least 16 characters",
+            required=True,
+            example="secrets/discover.token",
+        ),
+        _PATH,
+    )
+
     _port: int
     _path: str
     _token: bytes
@@ -39,7 +56,7 @@ class HttpTriggerer:
 
     def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:
         """Yield what is wrong with the configuration."""
-        yield from unknown_keys(config, _KEYS)
+        yield from unknown_keys(config, self.options)
         port = config.get("port")
         if not isinstance(port, int) or isinstance(port, bool) or not 0 < port < 65536:
             found = "" if port is None else f", found `{port}`"
@@ -48,9 +65,9 @@ class HttpTriggerer:
             )
         elif port < 1024 and os.geteuid() != 0:
             yield TriggererProblem("port", f"only root may listen on the port {port}", ("use a port from 1024 on",))
-        if not str(config.get("path", "/")).startswith("/"):
+        if not string_of(config, _PATH).startswith("/"):
             yield TriggererProblem("path", f"`path` must begin with `/`, found `{config['path']}`")
-        lacking = tuple(missing_key(config, "token-file", "secrets/discover.token"))
+        lacking = tuple(missing_strings(config, self.options))
         yield from lacking
         if not lacking:
             try:
@@ -67,7 +84,7 @@ class HttpTriggerer:
         """
         for problem in self.problems(config, context):
             raise ValueError(problem.message)
-        self._port, self._path, self._token = config["port"], str(config.get("path", "/")), _token(config, context)
+        self._port, self._path, self._token = config["port"], string_of(config, _PATH), _token(config, context)
         self._context = context
 
     def start(self, trigger: Trigger) -> None:

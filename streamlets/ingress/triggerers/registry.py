@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from blueprint.spelling import suggestion
-from streamlets.ingress.triggerers.base import Triggerer
+from streamlets.ingress.triggerers.base import Triggerer, TriggererOption
 from streamlets.project.signatures import misfits
 
 TRIGGERERS = {
@@ -54,3 +54,14 @@ def make_triggerer(name: str) -> Triggerer:
     for misfit in misfits(type(created), Triggerer):
         raise TriggererError(f"the triggerer `{name}` has a method with the wrong parameters: {misfit.message}", _SEE)
     return created
+
+
+def named_triggerers() -> dict[str, Triggerer]:
+    """Return the triggerers of Streamlets by name."""
+    return {name: make_triggerer(name) for name in TRIGGERERS}
+
+
+def options_of(triggerer: Triggerer) -> tuple[TriggererOption, ...]:
+    """Return the options that a triggerer declares."""
+    options: tuple[TriggererOption, ...] = getattr(triggerer, "options", ())
+    return options

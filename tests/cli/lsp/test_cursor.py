@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.lsp.cursor import Cursor, cursor_at
+from cli.lsp.cursor import Cursor, cursor_at, without_statement
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,7 @@ from cli.lsp.cursor import Cursor, cursor_at
         ('{"blueprint": {"streamlets": {"a": {"cl|', Cursor("key", ("blueprint", "streamlets", "a"), "cl")),
         ("fl|ow { }", Cursor("key", (), "fl")),
         ("a | = 1", Cursor("key", (), "a")),
+        ('a { b = "x, y|', Cursor("value", ("a", "b"), "y")),
     ],
 )  # fmt: skip
 def test_the_keys_to_the_cursor_are_read(text: str, cursor: Cursor) -> None:
@@ -47,3 +48,22 @@ def test_the_keys_to_the_cursor_are_read(text: str, cursor: Cursor) -> None:
 def test_nothing_is_proposed_in_comments(text: str) -> None:
     """A comment has no keys."""
     assert cursor_at(text.replace("|", ""), text.index("|")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "remaining"),
+    [
+        ("|", ""),
+        ("blue|", ""),
+        ("a { b = |", "a { \n}"),
+        ("a { b { c = 1\n  d|", "a { b { c = 1\n  \n}\n}"),
+        ("a { b = 1, c.d| }\ne = 2", "a { b = 1, }\ne = 2"),
+        ("a { b = x|\n}\ne = 2", "a { \n}\ne = 2"),
+        ("a = [b, c|", "a = [b, \n]"),
+        ("a { # {\n b|", "a { # {\n \n}"),
+        ("a { b { |}", "a { b { }\n}"),
+    ],
+)
+def test_the_rest_of_an_incomplete_text_is_complete(text: str, remaining: str) -> None:
+    """What is being written is left out, and open brackets are closed."""
+    assert without_statement(text.replace("|", ""), text.index("|")) == remaining

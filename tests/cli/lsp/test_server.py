@@ -276,6 +276,32 @@ def test_while_the_text_is_broken_answers_are_those_of_before(editor: Editor, pr
     assert {"alarm", "gauges"} <= set(labels(editor, project, last, len("flow.streamlets.")))
 
 
+def test_a_blueprint_is_written_from_nothing(editor: Editor, project: Path) -> None:
+    """Each line is completed though no text before it can be parsed: the first keys, classes, sinks and options."""
+    file = project.parent / "second" / "blueprint.conf"
+    file.parent.mkdir()
+    file.write_text("", encoding="utf-8")
+    editor.open(file)
+    editor.findings(file)
+    lines = [
+        ("b", "blueprint"),
+        ("blueprint { ", "streamlets"),
+        ("streamlets { archive { ", "class"),
+        ("class = streamlets.", "streamlets.Sink"),
+        ("class = streamlets.Sink, parameters { ", "to"),
+        ("to = ", "parquet"),
+        ("to = parquet, options { ", "path"),
+    ]
+    number, written = 0, ""
+    for text, expected in lines:
+        editor.type(file, number, 0, text, replacing=len(written))
+        assert expected in labels(editor, file, number, len(text))
+        number, written = (number + 1, "") if text.endswith("{ ") else (number, text)
+        if not written:
+            editor.type(file, number - 1, len(text), "\n")
+    editor.close(file)
+
+
 def test_places_count_utf_16_units() -> None:
     """A character outside of the basic plane is two units."""
     line = "# 🌡 ä x"
