@@ -117,7 +117,7 @@ def test_every_option_of_a_sink_is_offered(blueprint: Path, sink: str) -> None:
         proposal = found[option.name]
         assert (proposal.doc, proposal.first) == (option.description, option.required)
         assert option.default is None or option.default in proposal.detail
-        values = offered(blueprint, archive=f"to = {sink}\n options {{ {option.name} = |")
+        values = offered(blueprint, archive=f"to = {sink}\n options {{ {option.name} = | }}")
         assert {*values} == _values(option)
 
 
@@ -206,12 +206,13 @@ def test_hover_shows_the_sink_and_its_options(blueprint: Path) -> None:
     blueprint.write_text(text)
     application = OpenApplication(blueprint)
     verification = application.verify({})
-    assert verification.draft is not None
+    draft = verification.draft
+    assert draft is not None
 
     def hover(word: str) -> str:
         line = next(number for number, line in enumerate(text.split("\n"), 1) if word in line)
         place = Place(blueprint, line, text.split("\n")[line - 1].index(word) + 1)
-        shown = hover_at(verification.draft, verification.sources, place, application.known_keys)
+        shown = hover_at(draft, verification.sources, place, application.known_keys)
         assert shown is not None
         return shown[0]
 

@@ -65,5 +65,5 @@ def test_nothing_is_proposed_in_comments(text: str) -> None:
     ],
 )
 def test_the_rest_of_an_incomplete_text_is_complete(text: str, remaining: str) -> None:
-    """What is being written is left out, and open brackets are closed."""
+    """What is being written is omitted, and open brackets are closed."""
     assert without_statement(text.replace("|", ""), text.index("|")) == remaining
