@@ -102,8 +102,14 @@ class TransactionWriter:
         if not name and len(self._outlets) == 1:
             return next(iter(self._outlets.values()))
         if name not in self._outlets:
-            known = ", ".join(f"`{outlet}`" for outlet in self._outlets)
-            raise RefusedError(f"`{self._plan.ref}` has no outlet `{name}`; its outlets: {known}")
+            ref, known = self._plan.ref, ", ".join(f"`{outlet}`" for outlet in self._outlets)
+            if not name:
+                first = next(iter(self._outlets), "out")
+                raise RefusedError(
+                    f"`{ref}` has the outlets {known}, and none was named: name one, such as `flow put {first}:PATH`, "
+                    f'or in Python `spout.transaction("{first}")`'
+                )
+            raise RefusedError(f"`{ref}` has no outlet `{name}`; its outlets: {known}")
         return self._outlets[name]
 
     def commit_rows(self, outlet: OutletPlan, rows: Iterable[Row], marker: bytes | None) -> Committed:

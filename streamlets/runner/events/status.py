@@ -241,17 +241,16 @@ class RunStatus:
     @property
     def health(self) -> str:
         """`running`, `degraded` (a streamlet failed for good while the others go on), `draining`, `stopping` (at once)
-        or `ended`; `starting`, `backing-off` or `paused` while no query is running."""
+        or `ended`; `starting`, `backing-off` or `paused` while no streamlet is shown as running."""
         if self.ended is not None:
             return "ended"
         if self.stopping:
             return self.stopping
-        units = {unit.state for unit in self.units.values()}
-        if "failed" in units:
+        if any(unit.state == "failed" for unit in self.units.values()):
             return "degraded"
-        if units & UP:
-            return "running"
         streamlets = {streamlet.state for streamlet in self.streamlets}
+        if streamlets & UP:
+            return "running"
         return next((state for state in ("starting", "backing-off", "paused") if state in streamlets), "running")
 
     def with_unit(self, unit: UnitStatus) -> RunStatus:

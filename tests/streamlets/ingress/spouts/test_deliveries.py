@@ -104,8 +104,9 @@ def test_data_that_cannot_be_stored(spouts: Testkit) -> None:
 def test_a_transaction_belongs_to_one_outlet(spouts: Testkit) -> None:
     """It is required if there are several, and an unknown one is refused."""
     feed = spouts.spout(Strict, parameters={"cmd": ["true"]})
-    for name in ("", "middle"):
-        with pytest.raises(SpoutError, match="its outlets: `left`, `right`"), feed.transaction(name):
+    unnamed = "has the outlets `left`, `right`, and none was named: name one, such as `flow put left:PATH`"
+    for name, message in {"": unnamed, "middle": "has no outlet `middle`; its outlets: `left`, `right`"}.items():
+        with pytest.raises(SpoutError, match=message), feed.transaction(name):
             pass
     with feed.transaction("right") as transaction:
         transaction.emit({"id": 7})

@@ -136,6 +136,8 @@ def test_the_health_of_a_run_follows_from_the_states() -> None:
     assert _health("backing-off", "backing-off") == "backing-off"
     assert _health("backing-off", "failed") == "degraded"
     assert _health("completed", "completed") == "running"
+    half = (UnitChanged(1.0, AX, "running"), UnitChanged(1.0, AY, "starting"))
+    assert _folded(RunStarted(0.0, "app", ("a",)), *half).health == "starting"  # as its only streamlet is shown
     paused = UnitChanged(1.0, UnitId("a", ""), "paused", "paused by me")
     assert _folded(RunStarted(0.0, "app", ("a",)), paused).health == "paused"
 
