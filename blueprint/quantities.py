@@ -86,8 +86,15 @@ class Duration:
         return f"{micros} microseconds"
 
     def __str__(self) -> str:
-        number, _, unit = self.sql.partition(" ")
-        return f"1 {unit.removesuffix('s')}" if number == "1" else self.sql
+        return with_singulars(self.sql)
+
+
+_ONE_OF_SEVERAL = re.compile(r"(?<![\w.])1 (day|hour|minute|second|millisecond|microsecond)s\b")
+
+
+def with_singulars(text: str) -> str:
+    """Return a text for people with `1 hour` in place of `1 hours`, which Spark's intervals and descriptors have."""
+    return _ONE_OF_SEVERAL.sub(r"1 \1", text)
 
 
 @dataclass(frozen=True, slots=True, order=True)

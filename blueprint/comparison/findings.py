@@ -14,6 +14,7 @@ from blueprint.diagnostics import Diagnostic, Label, Severity, Span, finding
 from blueprint.hocon import ObjectValue, Value, key_span_of, span_of
 from blueprint.model.draft import Draft
 from blueprint.plan import ApplicationPlan
+from blueprint.quantities import with_singulars
 from blueprint.settings.values import spark_places
 from blueprint.spelling import listing
 
@@ -66,10 +67,10 @@ def _finding(change: Change, described: Described, against: Against, draft: Draf
     also = [Label(before, "before")] if place is not None and before is not None else []
     diagnostic = finding(
         change.code,
-        f"{change.headline} ({change.needs.value})",
+        f"{with_singulars(change.headline)} ({change.needs.value})",
         primary,
         also=[*also, *_declared(draft, change, queries)],
-        causes=change.causes,
+        causes=tuple(map(with_singulars, change.causes)),
         help=change.help,
         severity=_severity(change.needs, against),
     )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from blueprint.quantities import Duration, MemorySize, QuantityError, backoff, duration, memory_size
+from blueprint.quantities import (
+    Duration,
+    MemorySize,
+    QuantityError,
+    backoff,
+    duration,
+    memory_size,
+    with_singulars,
+)
 
 DURATIONS = {
     1: "ns nano nanos nanosecond nanoseconds",
@@ -88,6 +96,13 @@ def test_one_unit_is_singular_in_messages() -> None:
         "1 minute",
         "1 minutes",
         "1 microsecond",
+    )
+
+
+def test_amounts_of_one_unit_in_other_texts() -> None:
+    """Descriptors and Spark have `1 hours`; messages about them have `1 hour`."""
+    assert with_singulars("a window of 1 hours was 11 hours, 1.1 hours or v1 hours; 1 minutes") == (
+        "a window of 1 hour was 11 hours, 1.1 hours or v1 hours; 1 minute"
     )
 
 
