@@ -64,16 +64,19 @@ class OpenApplication:
         self.draft = verification.draft or self.draft
         return verification
 
+    @property
+    def unreadable(self) -> bool:
+        """Whether the latest verification could not read the texts."""
+        return self.verification is None or self.verification.draft is None
+
     def read_repaired(self, texts: Mapping[Path, str], file: Path, repaired: str) -> None:
-        """Read the application as it would be with another text, if the latest verification could not read it.
+        """Read the application as it would be with another text.
 
         Arguments:
             texts: the texts of open files by resolved path.
             file: the resolved path of a file of the application.
             repaired: its text without what is being written.
         """
-        if self.verification is not None and self.verification.draft is not None:
-            return
         if self._repaired != repaired:  # it is the same for each letter of a word
             self._repaired = repaired
             self.draft = self.trial({**texts, file: repaired}).draft or self.draft

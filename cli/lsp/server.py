@@ -241,9 +241,11 @@ class BlueprintServer:
         cursor = cursor_at(text, offset) if file.suffix == ".conf" else None
         if application is None or cursor is None:
             return types.CompletionList(is_incomplete=False, items=[])
-        await asyncio.get_running_loop().run_in_executor(
-            self._thread, application.read_repaired, self._texts(), file.resolve(), without_statement(text, offset)
-        )
+        if application.unreadable:  # otherwise the answer would wait for a verification that is running
+            repaired = without_statement(text, offset)
+            await asyncio.get_running_loop().run_in_executor(
+                self._thread, application.read_repaired, self._texts(), file.resolve(), repaired
+            )
         known = proposals(cursor, application.draft, ProjectKnowledge(application.classes, application.known_keys))
         fitting = [proposal for proposal in known if _fits(proposal.text, cursor.typed)]
         begin = types.Position(request.position.line, max(request.position.character - len(cursor.typed), 0))
