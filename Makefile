@@ -38,15 +38,15 @@ test: $(ARCHIVE)  ## Run all tests of the gate, with Spark (ARGS="tests/cli -k w
 	@$(RUN) $(PYTEST) -m "not full" $(ARGS)
 
 # The benchmarks that kill runs, longer than in `make bench`.
-LEDGERS = "kill_ledger --each 2 --kills 5" "kill_shop --each 2 --kills 5" "drains --drains 3 --kills 2" "sink_kills --together" java_kills "spout_kills --each 2 --kills 5" "batch_source_kills --kills 9" \
-  "kafka_kills --each 1 --kills 2 --brokers 2"
+LEDGERS = "topics --each 2 --kills 5" "shop --each 2 --kills 5" "drains --each 2 --kills 2" "sinks --each 1 --kills 5" java "spouts --each 2 --kills 5" \
+  "batch-source --each 1 --kills 4" "kafka --each 1 --kills 4"
 
 test-full: $(ARCHIVE)  ## Run everything: the gate, tests of many minutes, ten times the random examples, test-matrix, kill ledgers
 	@$(RUN) { failed=0; \
 	  $(PYTEST) --hypothesis-profile long -o timeout=3600 $(ARGS) || failed=1; \
 	  .ci/matrix || failed=1; \
 	  for ledger in $(LEDGERS); do \
-	    echo; echo "== $$ledger"; python -m benchmarks.$$ledger || failed=1; \
+	    echo; echo "== $$ledger"; python -m benchmarks.kills $$ledger || failed=1; \
 	  done; exit $$failed; }
 
 test-matrix: $(READY)  ## Run the tests on every supported Python here (without Spark), and on the lowest and the newest PySpark
@@ -67,8 +67,8 @@ pre-commit: $(READY)  ## Check each commit before it is made, from now on (CONTR
 
 # The small version of each benchmark; its first lines say how to run the large one.
 SMALL = "verify --small" "plans --rounds 1" "verify_scale --small" "lsp --streamlets 100 --rounds 3" hocon "accidents 200" "fixes 300" avro_resolution conform topic_growth "journal --seconds 2 --rounds 1" "spouts --seconds 2 --size 64" "tasks --small" small_batches "chain 1000000 --rounds 1" \
-  "flights --small" "idle --settle 20 --measure 20 --cycles 2" "many_readers --readers 8 --load 4" "isolation --streamlets 2 --settle 5 --measure 5" "kill_ledger --each 1 --kills 2" \
-  "kill_shop --each 1 --kills 2" "drains --drains 2 --kills 1" "sink_kills delta --each 1 --kills 1" supervisor "kafka_throughput 200000 --rounds 1" \
+  "flights --small" "idle --settle 20 --measure 20 --cycles 2" "many_readers --readers 8 --load 4" "isolation --streamlets 2 --settle 5 --measure 5" "kills topics --each 1 --kills 2" \
+  "kills shop --each 1 --kills 2" "kills drains --each 1 --kills 1" "kills sink-delta --each 1 --kills 1" supervisor "kafka_throughput 200000 --rounds 1" \
   "sql_job --rows 500000 --rounds 1" "jdbc --rows 50000 --rounds 1" "kafka_latency --seconds 10"
 
 bench: $(READY)  ## Run the small version of every benchmark

@@ -27,7 +27,7 @@ from typing import Any
 import psutil
 import pyarrow.dataset as ds
 
-from benchmarks.kill_ledger import BATCH, Ledger, differences, expected
+from benchmarks.kills.ledger import BATCH, Ledger, differences, expected
 from benchmarks.processes import alive, command_line, started_by
 
 PATIENCE = 600.0

@@ -1,4 +1,4 @@
-"""Small versions of `benchmarks/batch_source_kills.py`: kills of a discovery without Spark, and one round of each."""
+"""Small versions of `benchmarks/kills/batch_source.py`: kills of a discovery without Spark, and one round of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.batch_source_kills import DISCOVERY, Kills, rounds
+from benchmarks.kills.batch_source import DISCOVERY, BatchSource
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.storage.crash import VARIABLE
 from tests.streamlets.ingress.conftest import TASK_TOPIC
@@ -65,7 +65,9 @@ def test_no_task_is_lost_or_doubled_by_a_killed_discovery(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_every_task_is_read_and_no_record_is_doubled(tmp_path: Path) -> None:
     """After a kill of the discovery, of the reading and of the commit."""
-    kills = Kills(tmp_path / "app", random.Random(3), 3)
-    assert len(list(rounds(kills, 3))) == 3
+    kills = BatchSource(tmp_path / "app", random.Random(3))
+    for round in ("after-append-commit", *kills.rounds(0, 2)):
+        kills.play(round)
+        assert kills.problems() == []
     assert kills.end() == 0
     assert kills.problems(ended=True) == []

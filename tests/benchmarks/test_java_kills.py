@@ -1,4 +1,4 @@
-"""A small version of `benchmarks/java_kills.py`: kill Java once, with streamlets that keep Spark objects."""
+"""A small version of `benchmarks/kills/java.py`: kill Java once, with streamlets that keep Spark objects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.java_kills import STREAMLETS, running
+from benchmarks.kills.java import STREAMLETS, running
 
 _PATIENCE = 400.0
 

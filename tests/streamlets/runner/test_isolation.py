@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
-from benchmarks.kill_ledger import Ledger, expected
+from benchmarks.kills.ledger import Ledger, expected
 from benchmarks.processes import command_line, java_processes, left_behind, started_by
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

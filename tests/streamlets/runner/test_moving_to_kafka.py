@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.kill_ledger import Ledger, as_text, expected
+from benchmarks.kills.ledger import Ledger, as_text, expected
 from blueprint.plan import TopicPlan
 from streamlets.channels.kafka.channel import KafkaChannel
 from tests.kafka.broker import Broker

@@ -13,7 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.kill_ledger import POINTS, REPOSITORY, Ledger, differences, expected, rounds
+from benchmarks.kills.harness import KILL
+from benchmarks.kills.ledger import POINTS, REPOSITORY, Ledger, differences, expected, play_round
 from benchmarks.processes import command_line, left_behind, started_by
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -33,6 +34,12 @@ def _kill_readers(runner: int) -> None:
     for reader in readers:
         with suppress(psutil.NoSuchProcess):
             reader.kill()
+
+
+def kill(ledger: Ledger, point: str, dice: random.Random) -> str:
+    """Kill until a run was hit; return what was hit."""
+    hit, description = play_round(ledger, point, dice)
+    return description if hit else kill(ledger, point, dice)
 
 
 def assert_exact(ledger: Ledger, kills: list[str]) -> None:
@@ -94,8 +101,7 @@ def test_failure_upgrade_drain_and_kill(ledger: Ledger) -> None:
     drained = {streamlet: ledger.last_batch(streamlet) for streamlet in ledger.queries}
     assert all(begun == done >= 0 for begun, done in drained.values()), drained
 
-    kills = list(rounds(ledger, ["before-spark-commit"], 0, random.Random(7)))
-    assert_exact(ledger, kills)
+    assert_exact(ledger, [kill(ledger, "before-spark-commit", random.Random(7))])
     status = ledger.flow("status", str(APP.parent))
     assert (status.returncode, status.stdout.splitlines()[0][:22]) == (3, "ledger is not running;")
 
@@ -103,4 +109,5 @@ def test_failure_upgrade_drain_and_kill(ledger: Ledger) -> None:
 @pytest.mark.full
 def test_kills_lose_and_double_nothing(ledger: Ledger) -> None:
     """Killed at each crash point and with SIGKILL in a batch, on one state without a pause, the ledger is exact."""
-    assert_exact(ledger, list(rounds(ledger, [*POINTS], 2, random.Random(7))))
+    dice = random.Random(7)
+    assert_exact(ledger, [kill(ledger, point, dice) for point in (*POINTS, KILL, KILL)])

@@ -1,41 +1,35 @@
-"""Kills of spouts: no acknowledged transaction is lost, none is in a topic twice, and none in part.
-
-    python -m benchmarks.spout_kills [--each 5] [--kills 40] [--seed 1] [--keep] [--no-egress]
+"""Spouts: no acknowledged transaction is lost, none is in a topic twice, and none in part.
 
 A program and a generator deliver numbered transactions, and continue from their markers. A second program has no
-markers: it delivers again what was not acknowledged. Each crash point around deliveries and commits is hit `--each`
-times, and the programs, the runner or both are killed `--kills` times at random. After each kill the topics are read:
-every transaction must be there complete, and so must all that a program has noted as acknowledged. With markers none
-may be there twice. At the end an egress with keys reads the topic of the program without markers, and its table must
-have every transaction once. Only this needs Spark.
+markers: it delivers again what was not acknowledged. The programs, the runner or both are killed. After each kill the
+topics are read: every transaction must be there complete, and so must all that a program has noted as acknowledged.
+With markers none may be there twice. At the end an egress with keys reads the topic of the program without markers, and
+its table must have every transaction once. Only this needs Spark.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
 
+from benchmarks.kills.harness import KILL, Target
+from benchmarks.kills.ledger import REPOSITORY
 from benchmarks.processes import QUICK_JAVA, command_line, killed_at_end, left_behind, started_by, wait_until
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.storage.crash import VARIABLE
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 POINTS = ("before-delivery-commit", "after-append-file", "after-append-commit", "before-delivery-answer")
 SIZE = 10
 """The records of a transaction."""
@@ -109,17 +103,14 @@ class Count(GeneratorSpout):
 """
 
 
-class Kills:
-    """The application in a directory.
+class Spouts(Target):
+    """The application in a directory."""
 
-    Arguments:
-        directory: the directory.
-        dice: the random numbers of the kills.
-    """
+    points, kills = POINTS, 40
 
     def __init__(self, directory: Path, dice: random.Random) -> None:
-        self.directory, self._dice = directory, dice
-        directory.mkdir(parents=True)
+        super().__init__(directory, dice)
+        directory.mkdir(parents=True, exist_ok=True)
         files = {"blueprint.conf": _BLUEPRINT, "egress.conf": _EGRESS, "feed.py": _PROGRAM, "counting.py": _GENERATOR}
         for name, text in files.items():
             (directory / name).write_text(text)
@@ -180,20 +171,24 @@ class Kills:
         with (self.directory / "run.out").open("ab") as out:
             return subprocess.Popen(command, env=environment, stdout=out, stderr=out)
 
-    def crash(self, point: str) -> str:
+    def play(self, round: str) -> tuple[bool, str]:
+        """Kill once; everything that the run has started must end, too."""
+        return True, self._kill() if round == KILL else self._crash(round)
+
+    def _crash(self, point: str) -> str:
         """Run until a crash point is hit for the nth time; everything that the run has started must end, too."""
-        nth = self._dice.randint(1, _PASSAGES)
+        nth = self.dice.randint(1, _PASSAGES)
         with killed_at_end(self.start(f"{point}:{nth}")) as run:
             self._until(run, lambda: run.poll() is not None)
             assert run.returncode == -signal.SIGKILL, f"exit code {run.returncode} instead of a crash"
         return f"{point}, passage {nth}"
 
-    def kill(self) -> str:
+    def _kill(self) -> str:
         """Kill the program, the runner or both after a few transactions, at a random moment."""
-        victim = self._dice.choice(("program", "runner", "both"))
+        victim = self.dice.choice(("program", "runner", "both"))
         with killed_at_end(self.start()) as run:
-            self._more(run, self._dice.randint(1, 5))
-            time.sleep(self._dice.uniform(0, 0.05))
+            self._more(run, self.dice.randint(1, 5))
+            time.sleep(self.dice.uniform(0, 0.05))
             children = started_by(run.pid)
             if victim != "runner":
                 for name in ("feed.py", "feed.py plain"):
@@ -231,53 +226,15 @@ class Kills:
     def _until(self, run: subprocess.Popen[bytes], reached: object) -> None:
         wait_until(run, self.directory / "run.out", reached, poll=0.01)  # type: ignore[arg-type]
 
-
-def rounds(kills: Kills, each: int, random_kills: int, dice: random.Random) -> Iterator[str]:
-    """Kill repeatedly on the same state; yield what each round hit, after the topics were found to be right.
-
-    Raises:
-        AssertionError: a topic is wrong.
-    """
-    todo = [*POINTS] * each + [""] * random_kills
-    dice.shuffle(todo)
-    for point in todo:
-        yield kills.crash(point) if point else kills.kill()
-        problems = kills.problems()
-        assert not problems, "\n".join(problems)
-
-
-def main() -> None:
-    """Run the rounds, and print them and the sums."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=5, help="how often each crash point is hit")
-    parser.add_argument("--kills", type=int, default=40, help="how often processes are killed at random")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-egress", action="store_true", help="omit the egress, which needs Spark")
-    parser.add_argument("--keep", action="store_true", help="keep the directory")
-    options = parser.parse_args()
-    directory = Path(tempfile.mkdtemp(prefix="spout-kills-"))
-    dice = random.Random(options.seed)
-    kills, begun = Kills(directory / "app", dice), time.monotonic()
-    for number, description in enumerate(rounds(kills, options.each, options.kills, dice), start=1):
-        print(f"{number:3} {time.monotonic() - begun:6.0f} s  {description}", flush=True)
-    kills.end()
-    doubled = kills.doubled()
-    problems = kills.problems()
-    if not options.no_egress:
-        kills.store()
-        stored = kills.stored()
+    def settle(self) -> list[str]:
+        """Deliver a little more, store all in the table of the egress, and compare."""
+        self.end()
+        doubled, problems = self.doubled(), self.problems()
+        self.store()
+        stored = self.stored()
         wrong = [number for number in range(max(stored) + 1) if stored[number] != SIZE]
         problems += [f"the table of the egress has {stored[number]} rows of transaction {number}" for number in wrong]
-        print(f"without markers, {doubled} transactions were in the topic twice; in the table of the egress: "
-              f"{len(stored)} transactions, {len(wrong)} of them not once and complete")  # fmt: skip
-    counts = kills.transactions()
-    print(f"{len(kills.acknowledged)} acknowledged transactions; in the topics: "
-          f"{', '.join(f'{name} {len(transactions)}' for name, transactions in counts.items())}; "
-          f"{'; '.join(problems) or 'none lost, none twice, none in part'}")  # fmt: skip
-    if not options.keep:
-        shutil.rmtree(directory)
-    raise SystemExit(bool(problems))
-
-
-if __name__ == "__main__":
-    main()
+        counts = ", ".join(f"{name} {len(transactions)}" for name, transactions in self.transactions().items())
+        print(f"{len(self.acknowledged)} acknowledged transactions; in the topics: {counts}")
+        print(f"without markers, {doubled} twice; in the table of the egress {len(stored)}, {len(wrong)} of them wrong")
+        return problems

@@ -1,35 +1,30 @@
-"""Kills of a batch source: every task is read, none is lost, and no record is in the egress twice.
+"""A batch source: every task is read, none is lost, and no record is in the egress twice.
 
-    python -m benchmarks.batch_source_kills [--kills 30] [--seed 1] [--directory DIRECTORY]
-
-A source of 500 tasks is killed while it discovers, reads and commits, in turn: at crash points, or with `kill -9` of
-the runner or of all its processes, and sometimes of a process that reads. After each kill nothing may be left running.
-At the end every task must be in the task topic once, and its records must be once in the topic and in the files of the
-egress. A task may have been begun again only if its batch was interrupted, or if its process was killed.
-
-With `--directory` the state is kept, and a further call continues with the next kills.
+A source of 500 tasks is killed while it discovers, reads and commits: at crash points, or with `kill -9` of the runner
+or of all its processes, and sometimes of a process that reads. After each kill nothing may be left running. At the end
+every task must be in the task topic once, and its records must be once in the topic and in the files of the egress. A
+task may have been begun again only if its batch was interrupted, or if its process was killed.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pyarrow.dataset as ds
 
+from benchmarks.kills.harness import Target
+from benchmarks.kills.ledger import REPOSITORY
 from benchmarks.processes import QUICK_JAVA, command_line, killed_at_end, left_behind, started_by, wait_until
 from blueprint.avro.tasks import task_contract
 from blueprint.plan import TopicPlan
@@ -41,7 +36,9 @@ from streamlets.runner.checkpoints.checkpoint import read_checkpoint
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.storage.crash import VARIABLE
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+if TYPE_CHECKING:
+    import random
+
 TASKS = 500
 RECORDS = 10
 """The records of a task."""
@@ -51,6 +48,7 @@ _FED = 20
 
 DISCOVERY = ("after-append-file", "after-append-commit")
 COMMIT = ("after-data-files", "after-manifest", "after-topic-commit", "before-spark-commit")
+_DISCOVERING, _READING = "while it discovers", "while it reads"
 _BLUEPRINT = """
 blueprint {
   streamlets {
@@ -97,37 +95,51 @@ class Pages(BatchSource):
 """
 
 
-class Kills:
-    """The application in a directory, and what was killed so far.
+class BatchSource(Target):
+    """The application in a directory. It remembers the interrupted tasks and the killed processes of each round."""
 
-    Arguments:
-        directory: the directory; if it has a state, this continues with it.
-        dice: the random numbers of the kills.
-        rounds: the number of kills, so that the last one finds all tasks.
-    """
+    points, each, kills = (*DISCOVERY, *COMMIT), 3, 12
 
-    def __init__(self, directory: Path, dice: random.Random, rounds: int) -> None:
-        self.directory, self._dice = directory.resolve(), dice
+    def __init__(self, directory: Path, dice: random.Random) -> None:
+        super().__init__(directory, dice)
         self._state = StateDirectory(self.directory / ".flow", "kills")
         self._processes = 0  # that read, and were killed in the present round
-        self._history = self.directory / "kills.json"
-        self.history: list[dict[str, Any]] = json.loads(self._history.read_text()) if self._history.exists() else []
-        if not self.history:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            (self.directory / "blueprint.conf").write_text(_BLUEPRINT)
-            (self.directory / "paging.py").write_text(_MODULE)
-            (self.directory / "tasks").write_text(str(TASKS - _FED * ((rounds + 2) // 3)))
+        self.directory.mkdir(parents=True, exist_ok=True)
+        (self.directory / "blueprint.conf").write_text(_BLUEPRINT)
+        (self.directory / "paging.py").write_text(_MODULE)
 
-    def round(self) -> str:
-        """Kill once, while it discovers, reads or commits, in turn; return what was hit."""
-        kill: Callable[[], str] = (self._in_discovery, self._in_reading, self._in_commit)[len(self.history) % 3]
+    def rounds(self, each: int, kills: int) -> list[str]:
+        """Return the crash points, and `kill -9` while it discovers and while it reads. Enough tasks are left for the
+        rounds that need new ones."""
+        todo = [*super().rounds(each, 0), *[_DISCOVERING] * (kills // 2), *[_READING] * (kills - kills // 2)]
+        if not (self.directory / "tasks").exists():
+            fed = sum(round in (*DISCOVERY, _DISCOVERING) for round in todo)
+            (self.directory / "tasks").write_text(str(max(_FED, TASKS - _FED * fed)))
+        return todo
+
+    def play(self, round: str) -> tuple[bool, str]:
+        """Kill once; return what was hit, and the tasks that it interrupted."""
         self._processes = 0
-        description = kill()
+        if round in (*DISCOVERY, _DISCOVERING):
+            tasks = int((self.directory / "tasks").read_text())
+            (self.directory / "tasks").write_text(str(min(TASKS, tasks + _FED)))
+        if round == _DISCOVERING:
+            description = self._in_discovery()
+        elif round == _READING:
+            description = self._in_reading()
+        else:
+            description = self._crash(round, 5 if round in DISCOVERY else 3)
         planned = self._interrupted()
-        self.history.append({"hit": description, "interrupted": planned, "processes": self._processes})
-        self._history.write_text(json.dumps(self.history))
+        self.memory.setdefault("history", []).append({"interrupted": planned, "processes": self._processes})
         unfinished = f"tasks {planned[0]} to {planned[1]} unfinished" if planned else "no batch unfinished"
-        return f"{description}; {unfinished}"
+        return True, f"{description}, {unfinished}"
+
+    def settle(self) -> list[str]:
+        """Run to the end, and compare."""
+        code = self.end()
+        again = sum(count - 1 for count in self.begun().values())
+        print(f"{TASKS} tasks, {TASKS * RECORDS} records, {again} tasks begun again; exit code {code}")
+        return self.problems(ended=True) + (["the last run has failed"] if code else [])
 
     def end(self) -> int:
         """Run to the end, and return the exit code."""
@@ -135,7 +147,7 @@ class Kills:
         with killed_at_end(self._start(bounded=True)) as run:
             return run.wait(600)
 
-    def problems(self, *, ended: bool) -> list[str]:
+    def problems(self, *, ended: bool = False) -> list[str]:
         """Return what is wrong: records and tasks that appear twice, or, after the end, are missing."""
         wanted = Counter((task, part) for task in range(TASKS) for part in range(1, RECORDS + 1))
         tasks = [row["number"] for row in self._rows("tasks.pages")]
@@ -149,7 +161,7 @@ class Kills:
             found += [f"{doubled} records are doubled in {name}"] * bool(doubled)
             found += [f"{lost} records are missing in {name}"] * bool(lost and ended)
         allowed = Counter(range(TASKS))
-        for kill in self.history:
+        for kill in self.memory.get("history", ()):
             first, last = kill["interrupted"] or (0, -1)
             allowed.update(range(first, last + 1))
             allowed.update(dict.fromkeys(range(TASKS), kill["processes"]))
@@ -164,11 +176,7 @@ class Kills:
         return Counter(int(line) for line in file.read_text().split("\n")[:-1]) if file.exists() else Counter()
 
     def _in_discovery(self) -> str:
-        tasks = int((self.directory / "tasks").read_text())
-        (self.directory / "tasks").write_text(str(min(TASKS, tasks + _FED)))
-        if self._dice.random() < 0.5:
-            return self._crash(self._dice.choice(DISCOVERY), 5)
-        more = self._dice.randint(1, _FED - 2)
+        more = self.dice.randint(1, _FED - 2)
         with killed_at_end(self._start()) as run:
             known = self._stored()
             self._until(run, lambda: self._stored() >= known + more)
@@ -178,23 +186,20 @@ class Kills:
         with killed_at_end(self._start()) as run:
             before = self._batch("offsets")
             self._until(run, lambda: self._batch("offsets") > max(before, self._batch("commits")))
-            time.sleep(self._dice.uniform(0, 0.4))
+            time.sleep(self.dice.uniform(0, 0.4))
             readers = [child for child in started_by(run.pid) if "task_program" in command_line(child)]
             killed = ""
-            if readers and self._dice.random() < 0.5:
+            if readers and self.dice.random() < 0.5:
                 with suppress(psutil.NoSuchProcess):
-                    self._dice.choice(readers).kill()
+                    self.dice.choice(readers).kill()
                 self._processes = 1
                 killed = "kill -9 of a process that reads, then "
                 now = self._batch("commits")
                 self._until(run, lambda: self._batch("commits") > now)  # it goes on
             return f"{killed}{self._kill(run)} while it read"
 
-    def _in_commit(self) -> str:
-        return self._crash(self._dice.choice(COMMIT), 3)
-
     def _crash(self, point: str, passages: int) -> str:
-        nth = self._dice.randint(1, passages)
+        nth = self.dice.randint(1, passages)
         with killed_at_end(self._start(f"{point}:{nth}")) as run:
             self._until(run, lambda: run.poll() is not None)
             assert run.returncode == -signal.SIGKILL, f"exit code {run.returncode} instead of a crash"
@@ -202,7 +207,7 @@ class Kills:
 
     def _kill(self, run: subprocess.Popen[bytes]) -> str:
         children = started_by(run.pid)
-        everything = self._dice.random() < 0.5
+        everything = self.dice.random() < 0.5
         for child in children if everything else ():
             with suppress(psutil.NoSuchProcess):
                 child.kill()
@@ -255,43 +260,3 @@ class Kills:
     def _saved(self) -> list[dict[str, Any]]:
         files = [str(file) for file in (self.directory / "out").glob("*.parquet")]
         return ds.dataset(files, format="parquet").to_table().to_pylist() if files else []
-
-
-def rounds(kills: Kills, count: int) -> Iterator[str]:
-    """Kill so often; yield what each round hit, after nothing was found to be doubled.
-
-    Raises:
-        AssertionError: something is doubled.
-    """
-    for _ in range(count):
-        yield kills.round()
-        problems = kills.problems(ended=False)
-        assert not problems, "\n".join(problems)
-
-
-def main() -> None:
-    """Kill, and print the rounds and the sums."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--kills", type=int, default=30, help="the number of kills in all")
-    parser.add_argument("--at-once", type=int, default=1_000, help="the largest number of kills of this call")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--directory", type=Path, help="keep the state here, and continue with it")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="batch-source-kills-") as temporary:
-        directory, begun = options.directory or Path(temporary), time.monotonic()
-        kills = Kills(directory / "app", random.Random(), options.kills)
-        done = len(kills.history)
-        kills._dice.seed(options.seed * 1000 + done)  # noqa: SLF001 - a call that continues draws others
-        for description in rounds(kills, min(options.at_once, options.kills - done)):
-            print(f"{len(kills.history):3} {time.monotonic() - begun:6.0f} s  {description}", flush=True)
-        if len(kills.history) < options.kills:
-            return
-        code, problems = kills.end(), kills.problems(ended=True)
-        again = sum(count - 1 for count in kills.begun().values())
-        print(f"{len(kills.history)} kills, {TASKS} tasks, {TASKS * RECORDS} records, {again} tasks begun again; "
-              f"exit code {code}; {'; '.join(problems) or 'none lost, none doubled'}")  # fmt: skip
-        raise SystemExit(bool(problems or code))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""The sinks of `sink_kills`: the options of each, its server, its crash points, and a reader of its output."""
+"""The sinks of `kills sinks`: the options of each, its server, its crash points, and a reader of its output."""
 
 from __future__ import annotations
 

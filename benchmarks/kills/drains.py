@@ -1,27 +1,29 @@
-"""Drains a running application at random times and checks its state: `python -m benchmarks.drains`.
+"""The application of the ledger, which is drained at random times.
 
 The ingress reads files with a source of Spark, the other streamlets read topics. Half of the drains have a backlog:
 more input than can be read before the signal. After each drain, the last planned batch of every query must be
-committed, the queries must end within the running batch and five seconds, and no process may remain. At the end, an
-undisturbed run processes the rest, and the ledger must be exact. With `--seed` and a few drains, this can be done in
-several parts.
+committed, and no process may remain. With `kill -9` only the runner is killed, and its processes must exit. At the end,
+an undisturbed run processes the rest, and the ledger must be exact.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import shutil
 import signal
-import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmarks.kill_ledger import Ledger, differences, expected
+from benchmarks.kills.harness import KILL, Target
+from benchmarks.kills.ledger import Ledger, compared, expected
 from benchmarks.processes import alive, left_behind, started_by
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
 _EXIT_TIMEOUT = 60.0
+_BACKLOG, _IDLE = "drain with a backlog", "drain"
 
 
 @dataclass(frozen=True)
@@ -90,46 +92,44 @@ def exited_after_a_kill(ledger: Ledger, dice: random.Random) -> float:
     return time.monotonic() - killed
 
 
-def main() -> None:
-    """Drain repeatedly and print the results."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--drains", type=int, default=40)
-    parser.add_argument("--kills", type=int, default=5, help="how often only the runner is killed with SIGKILL")
-    parser.add_argument("--isolation", choices=("none", "process"), default="none", help="as in `flow run`")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    dice = random.Random(options.seed)
-    directory = Path(tempfile.mkdtemp(prefix="drains-"))
-    ledger = Ledger(directory, options=("--isolation", options.isolation))
-    drains = []
-    for number in range(options.drains):
-        result = drain(ledger, dice, backlog=number % 2 == 0)
-        drains.append(result)
+class Drains(Target):
+    """The application, and its drains."""
+
+    kills = 5
+
+    def __init__(self, directory: Path, dice: random.Random, options: Sequence[str] = ()) -> None:
+        super().__init__(directory, dice)
+        self._ledger = self.resources.enter_context(Ledger(directory, options=options))
+        self._beyond: list[float] = []  # seconds of each drain after the end of its longest batch
+        self._problems: list[str] = []
+
+    def rounds(self, each: int, kills: int) -> list[str]:
+        """Return `each` drains with a backlog, `each` without one, and kills of the runner."""
+        return [_BACKLOG, _IDLE] * each + [KILL] * kills
+
+    def play(self, round: str) -> tuple[bool, str]:
+        """Drain, or kill the runner, once."""
+        if round == KILL:
+            seconds = exited_after_a_kill(self._ledger, self.dice)
+            return True, f"kill -9 of the runner, all processes have exited after {seconds:.1f} s"
+        result = drain(self._ledger, self.dice, backlog=round == _BACKLOG)
         queries, process = result.seconds
-        print(
-            f"{number + 1:3} {'backlog' if result.backlog else 'idle   '}  queries down after {queries:5.2f} s, "
-            f"process after {process:5.2f} s; batch {result.batch:5.2f} s; exit code {result.code}, "
-            f"{result.left} processes left" + "".join(f"; NOT COMMITTED {batch}" for batch in result.uncommitted),
-            flush=True,
+        self._beyond.append(queries - result.batch)
+        self._problems = [f"not committed: {batch}" for batch in result.uncommitted]
+        self._problems += [f"{result.left} processes left"] * bool(result.left)
+        self._problems += [f"exit code {result.code}"] * bool(result.code)
+        return (
+            True,
+            f"{round}, queries down in {queries:.2f} s, process in {process:.2f} s, batch {result.batch:.2f} s",
         )
-    kills = [exited_after_a_kill(ledger, dice) for _ in range(options.kills)]
-    code = ledger.run()
-    wrong = differences(ledger.records(), expected(ledger.files))
-    beyond = [result.seconds[0] - result.batch for result in drains]
-    uncommitted = sum(len(result.uncommitted) for result in drains)
-    print(f"{len(drains)} drains: queries whose last batch is not committed: {uncommitted}")
-    print(f"seconds beyond the running batch: median {sorted(beyond)[len(beyond) // 2]:.2f}, longest {max(beyond):.2f}")
-    print(f"process ended after: longest {max(result.seconds[1] for result in drains):.2f} s")
-    codes = sorted({result.code for result in drains})
-    print(f"processes left: {sum(result.left for result in drains)}; exit codes {codes}")
-    print(f"runner killed {len(kills)} times: all its processes exited within {max(kills, default=0):.2f} s")
-    print(f"ledger of {ledger.files} files, exit code {code}: lost and doubled {wrong}")
-    shutil.rmtree(directory)
-    failed = (
-        uncommitted or any(result.left or result.code for result in drains) or code or any(map(any, wrong.values()))
-    )
-    raise SystemExit(bool(failed))
 
+    def problems(self) -> list[str]:
+        """Return what was wrong with the last drain."""
+        return self._problems
 
-if __name__ == "__main__":
-    main()
+    def settle(self) -> list[str]:
+        """Run to the end, and compare."""
+        self._ledger.require_success(self._ledger.run())
+        if beyond := sorted(self._beyond):
+            print(f"seconds after the running batch: median {beyond[len(beyond) // 2]:.2f}, longest {beyond[-1]:.2f}")
+        return compared(self._ledger.records(), expected(self._ledger.files))

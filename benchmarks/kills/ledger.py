@@ -1,25 +1,20 @@
-"""Kills a running application repeatedly and counts lost and doubled records: `python -m benchmarks.kill_ledger`.
+"""The application of the runner's tests: three topics and Parquet files, with a computed result for each.
 
-Each round feeds new numbers, runs the application and kills it: at a named crash point, or with `kill -9` of only the
-driver or of all its processes while a batch is active (the phase is printed). Then the application runs undisturbed to
-the end. All topics and the Parquet files are compared with those of an undisturbed run, and these with the expected,
-computed results.
+Runs are killed at a crash point of a batch, or with `kill -9` of only the driver or of all its processes while a batch
+is active. The topics and the files are compared with an undisturbed run, and this with the expected results.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,12 +23,13 @@ from typing import Any, ClassVar, Self
 import psutil
 import pyarrow.dataset as ds
 
+from benchmarks.kills.harness import KILL, Target
 from benchmarks.processes import events, killed_at_end, started_by, wait_until
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.storage.crash import VARIABLE
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
 # Crash points of a batch; the other points belong to the maintenance of topics.
 POINTS = ("after-data-files", "during-rename", "after-manifest", "after-topic-commit", "before-spark-commit")
 BATCH = 100
@@ -47,14 +43,12 @@ class Ledger:
 
     Arguments:
         directory: the directory.
-        files: the number of files with records that were fed.
         batch: the maximum number of records per batch.
         options: additional options of `flow run`, for every run.
         since: where the output of the current run starts in `run.out`, in bytes.
     """
 
     directory: Path
-    files: int = 0
     batch: int = BATCH
     options: Sequence[str] = ()
     since: int = field(default=0, init=False)
@@ -94,18 +88,21 @@ class Ledger:
     def _environment(self) -> dict[str, str]:
         return os.environ | {"PYTHONPATH": f"{REPOSITORY}{os.pathsep}{self.modules}"}
 
+    @property
+    def files(self) -> int:
+        """The number of files with records that were fed."""
+        return len(list((self.directory / "in").glob("*.json")))
+
     def feed(self, files: int) -> None:
         """Add files with numbers, each file atomically."""
         (self.directory / "in").mkdir(parents=True, exist_ok=True)
-        for _ in range(files):
-            text = "".join(json.dumps({"n": n}) + "\n" for n in range(self.files * BATCH, (self.files + 1) * BATCH))
-            draft = self.directory / f"{self.files:06}.json"
+        for number in range(self.files, self.files + files):
+            text = "".join(json.dumps({"n": n}) + "\n" for n in range(number * BATCH, (number + 1) * BATCH))
+            draft = self.directory / f"{number:06}.json"
             draft.write_text(text)
-            os.utime(
-                draft, (1_600_000_000 + self.files, 1_600_000_000 + self.files)
-            )  # The source reads files in the order of their age.
+            age = 1_600_000_000 + number
+            os.utime(draft, (age, age))  # the source reads files in the order of their age
             draft.rename(self.directory / "in" / draft.name)
-            self.files += 1
 
     @property
     def settings(self) -> dict[str, object]:
@@ -263,24 +260,10 @@ def _kill_driver(process: subprocess.Popen[bytes], *, alone: bool) -> str:
     return "the driver" if alone else "all processes"
 
 
-def rounds(ledger: Ledger, points: list[str], kills: int, dice: random.Random) -> Iterator[str]:
-    """Feed and kill repeatedly on the same state; yield what each round hit.
-
-    A round that ended before its kill is repeated.
-    """
-    todo = [*points, *[""] * kills]
-    dice.shuffle(todo)
-    for point in todo:
-        hit = False
-        while not hit:
-            hit, description = play_round(ledger, point, dice)
-            yield description
-
-
 def play_round(ledger: Ledger, point: str, dice: random.Random) -> tuple[bool, str]:
-    """Feed, run and kill: at a crash point, or ("") with SIGKILL in a batch; return whether it was hit, and what."""
+    """Feed, run and kill: at a crash point, or with SIGKILL in a batch; return whether it was hit, and what."""
     ledger.feed(2)
-    return _crash(ledger, point, dice.randrange(ledger.passages) + 1) if point else _kill(ledger, dice)
+    return _kill(ledger, dice) if point == KILL else _crash(ledger, point, dice.randrange(ledger.passages) + 1)
 
 
 def _crash(ledger: Ledger, point: str, nth: int) -> tuple[bool, str]:
@@ -314,32 +297,55 @@ def expected(files: int) -> dict[str, Counter[str]]:
     return {name: Counter(map(as_text, records)) for name, records in rows.items()}
 
 
-def main() -> None:
-    """Run the rounds and print the ledger."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=5, help="how often each crash point is hit")
-    parser.add_argument("--kills", type=int, default=20, help="how often the process is killed in a batch")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", action="store_true", help="keep the directory")
-    options = parser.parse_args()
-    directory = Path(tempfile.mkdtemp(prefix="ledger-"))
-    disturbed, undisturbed = Ledger(directory / "disturbed"), Ledger(directory / "undisturbed")
-    begun = time.monotonic()
-    for number, description in enumerate(
-        rounds(disturbed, list(POINTS) * options.each, options.kills, random.Random(options.seed)), start=1
-    ):
-        print(f"{number:3} {time.monotonic() - begun:6.0f} s  {description}", flush=True)
-    undisturbed.feed(disturbed.files)
-    codes = disturbed.run(), undisturbed.run()
-    wrong = differences(disturbed.records(), undisturbed.records())
-    assert undisturbed.records() == expected(disturbed.files), "the undisturbed run itself is wrong"
-    print(f"exit codes of the last runs: {codes}; {disturbed.files * BATCH} records fed")
-    for name, (lost, doubled) in wrong.items():
-        print(f"{name:8} {lost} lost, {doubled} doubled")
-    if not options.keep:
-        shutil.rmtree(directory)
-    raise SystemExit(any(codes) or any(any(counts) for counts in wrong.values()))
+class Topics(Target):
+    """The application, disturbed by kills, and undisturbed."""
+
+    points = POINTS
+
+    def __init__(self, directory: Path, dice: random.Random, options: Sequence[str] = ()) -> None:
+        super().__init__(directory, dice)
+        self.ledger, self._undisturbed = map(self.resources.enter_context, self.applications(options))
+
+    def applications(self, options: Sequence[str]) -> tuple[Ledger, Ledger]:
+        """Return the application that is killed, and the undisturbed one."""
+        disturbed, undisturbed = self.directory / "disturbed", self.directory / "undisturbed"
+        return Ledger(disturbed, options=options), Ledger(undisturbed, options=options)
+
+    def play(self, round: str) -> tuple[bool, str]:
+        """Kill the application once."""
+        return play_round(self.ledger, round, self.dice)
+
+    def settle(self) -> list[str]:
+        """Compare the disturbed application with the undisturbed one, and this with the expected results."""
+        self.finish()
+        self._undisturbed.feed(self.ledger.files)
+        codes = self.ledger.run(), self._undisturbed.run()
+        print(f"exit codes of the last runs: {codes}; {self.ledger.files * BATCH:,} records fed")
+        got, wanted = self.contents(self.ledger, self._undisturbed)
+        truth = self.expected()
+        assert {name: wanted[name] for name in truth} == truth, "the undisturbed run itself is wrong"
+        return [*(["a run has failed"] if any(codes) else ()), *compared(got, wanted)]
+
+    def finish(self) -> None:
+        """Feed what the last run needs."""
+
+    def contents(self, *ledgers: Ledger) -> list[dict[str, Counter[str]]]:
+        """Return the content of each application."""
+        return [ledger.records() for ledger in ledgers]
+
+    def expected(self) -> dict[str, Counter[str]]:
+        """Return the content that is known from the fed records alone."""
+        return expected(self.ledger.files)
 
 
-if __name__ == "__main__":
-    main()
+def compared(
+    got: dict[str, Counter[str]], wanted: dict[str, Counter[str]], *, doubled_allowed: Sequence[str] = ()
+) -> list[str]:
+    """Print the number of lost and doubled records by place; return those that contradict the guarantees."""
+    problems = []
+    for name, (lost, doubled) in differences(got, wanted).items():
+        line = f"{name}: {wanted[name].total():,} records, {lost} lost, {doubled} doubled"
+        print(line)
+        if lost or (doubled and name not in doubled_allowed):
+            problems.append(line)
+    return problems

@@ -1,31 +1,32 @@
-"""Kills Spark's Java process under streamlets that keep Spark objects: `python -m benchmarks.java_kills`.
+"""Streamlets that keep Spark objects, whose Java process is killed: each must process records again by itself.
 
-After each kill every streamlet must process records again, without intervention. Their modules keep functions, columns,
-schemas, broadcast variables, accumulators and tables that were created with the killed Java process.
+Their modules keep functions, columns, schemas, broadcast variables, accumulators and tables that were created with the
+killed Java process.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
+import random
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from benchmarks.kills.harness import Target
+from benchmarks.kills.ledger import REPOSITORY
 from benchmarks.processes import java_processes, started_by
 
-APPLICATION = Path(__file__).resolve().parent / "held_objects"
+APPLICATION = REPOSITORY / "benchmarks" / "held_objects"
 STREAMLETS = frozenset({"functions", "columns", "schemas", "shared", "frames"})
-_REPOSITORY = APPLICATION.parent.parent
+_PATIENCE = 600.0  # seconds until a streamlet counts as lost
 
 
 class Run:
@@ -97,7 +98,7 @@ def running(state: Path, *options: str) -> Iterator[Run]:
     """Run the application on a state directory, and stop it at the end."""
     command = [sys.executable, "-m", "cli.main", "run", str(APPLICATION), "--format", "json", "--state-dir", str(state)]
     process = subprocess.Popen(
-        [*command, *options], env={**os.environ, "PYTHONPATH": str(_REPOSITORY)}, stdout=subprocess.PIPE, text=True
+        [*command, *options], env={**os.environ, "PYTHONPATH": str(REPOSITORY)}, stdout=subprocess.PIPE, text=True
     )
     try:
         yield Run(process)
@@ -110,31 +111,35 @@ def running(state: Path, *options: str) -> Iterator[Run]:
             process.wait()
 
 
-def main() -> int:
-    """Kill, wait, and count the kills after which every streamlet processed again."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--isolation", choices=["none", "process"], default="none")
-    parser.add_argument("--patience", type=float, default=600.0, help="seconds until a streamlet counts as lost")
-    options = parser.parse_args()
-    recovered = 0
-    with tempfile.TemporaryDirectory() as directory, running(Path(directory), "--isolation", options.isolation) as run:
-        since = 0
-        for kill in range(options.kills + 1):
-            began = time.monotonic()
-            idle = run.processing(since, options.patience)
-            what = f"kill {kill}" if kill else "start"
-            lost = ", ".join(sorted(idle)) or "none"
-            print(f"{what}: {time.monotonic() - began:.1f} s, not processing: {lost}", flush=True)
-            for event in run.events[since:]:
-                if event.get("streamlet") in idle and event.get("state") in ("backing-off", "failed"):
-                    print(f"  {event['streamlet']}: {event['cause']} {event['frames']}")
-            recovered += bool(kill) and not idle
-            if kill < options.kills:
-                since = run.kill_java()
-    print(f"{recovered} of {options.kills} kills: every streamlet processed again")
-    return 0 if recovered == options.kills else 1
+class Java(Target):
+    """One run of the application, whose Java processes are killed in each round."""
 
+    kills = 10
 
-if __name__ == "__main__":
-    sys.exit(main())
+    def __init__(self, directory: Path, dice: random.Random, options: Sequence[str] = ()) -> None:
+        super().__init__(directory, dice)
+        self._run = self.resources.enter_context(running(directory, *options))
+        self._lost = self._idle(0)
+
+    def play(self, round: str) -> tuple[bool, str]:
+        """Kill Java, and wait until every streamlet has processed records again."""
+        begun = time.monotonic()
+        self._lost = self._idle(self._run.kill_java())
+        return True, f"kill -9 of Java, all processed again after {time.monotonic() - begun:.0f} s"
+
+    def _idle(self, since: int) -> list[str]:
+        idle = self._run.processing(since, _PATIENCE)
+        causes = [
+            f"  {event['streamlet']}: {event['cause']} {event['frames']}"
+            for event in self._run.events[since:]
+            if event.get("streamlet") in idle and event.get("state") in ("backing-off", "failed")
+        ]
+        return [f"does not process: {', '.join(sorted(idle))}", *causes] if idle else []
+
+    def problems(self) -> list[str]:
+        """Return the streamlets that have not processed again."""
+        return self._lost
+
+    def settle(self) -> list[str]:
+        """Return the streamlets that do not process."""
+        return self._lost

@@ -1,36 +1,27 @@
-"""Kills an application on Kafka or its broker and counts lost and doubled records: `python -m benchmarks.kafka_kills`.
+"""An application on Kafka with a broker of its own: the run or the broker is killed.
 
-Three streamlets: an ingress from files, a processor, and an egress to a Delta table with keys, which is idempotent. In
-each round new numbers are fed, and something is killed while a batch is active: the run at a crash point, the run with
-`kill -9`, or the broker, which is then started again. After the last round the application runs to the end. Topics may
-have doubled records (at least once) and must not lack any; the table must have each record once. With `--deduplicate`
-outlets stage their batches, inlets recognize doubles by headers, and a second egress appends to a table without keys,
-which must have each record once, too.
-
-With `--directory` this can be done in several calls: `--rounds 10` executes ten of the remaining rounds, and the call
-after which no rounds remain compares.
+Three streamlets: an ingress from files, a processor, and an egress to a Delta table with keys, which is idempotent.
+Topics may have doubled records (at least once) and must not lack any; the table must have each record once. In
+`Deduplicated` outlets stage their batches, inlets recognize doubles by headers, and a second egress appends to a table
+without keys, which must have each record once, too.
 """
 
 from __future__ import annotations
 
-import argparse
-import random
-import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from benchmarks.kill_ledger import BATCH, NOT_HIT, Ledger, as_text, differences, play_round
-from benchmarks.kill_shop import Journal
+from benchmarks.kills.harness import Target
+from benchmarks.kills.ledger import BATCH, NOT_HIT, Ledger, as_text, compared, play_round
 from blueprint.plan import TopicPlan
 from streamlets.channels.kafka.channel import KafkaChannel
 from tests.kafka.broker import Broker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import random
 
 POINTS = ("after-batch-begun", "after-topic-commit", "before-spark-commit")
 BROKER = "broker"
@@ -73,11 +64,11 @@ class KafkaLedger(Ledger):
     tables: ClassVar[tuple[str, ...]] = (TABLE,)
     text: ClassVar[str] = _BLUEPRINT
 
-    def __init__(self, directory: Path, servers: str, files: int = 0) -> None:
+    def __init__(self, directory: Path, servers: str) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "blueprint.conf").write_text(self.text, encoding="utf-8")
         options = ("flow.channel=kafka", f'flow.kafka.clusters.default.bootstrap.servers="{servers}"')
-        super().__init__(directory, files, options=options)
+        super().__init__(directory, options=options)
         self.servers = servers
 
     @property
@@ -130,15 +121,6 @@ def expected(ledger: KafkaLedger) -> dict[str, Counter[str]]:
     }
 
 
-def play(ledger: KafkaLedger, broker: Broker, point: str, dice: random.Random) -> tuple[bool, str]:
-    """Feed, run and kill: at a crash point, or ("") the run in a batch, or the broker in a batch; return whether it was
-    hit, and what."""
-    if point != BROKER:
-        return play_round(ledger, point, dice)
-    ledger.feed(2)
-    return kill_broker(ledger, broker, dice)
-
-
 def kill_broker(
     ledger: KafkaLedger,
     broker: Broker,
@@ -174,69 +156,36 @@ def kill_broker(
     return True, f"kill -9 of the broker, {phase}"
 
 
-def outcome(ledger: KafkaLedger) -> tuple[bool, dict[str, tuple[int, int]]]:
-    """Run to the end; return whether the guarantees hold, and the lost and the doubled records by place."""
-    ledger.require_success(ledger.run())
-    wrong = differences(ledger.records(), expected(ledger))
-    exact = all(wrong[name] == (0, 0) for name in ledger.tables)
-    return exact and not any(lost for lost, _ in wrong.values()), wrong
+class Kafka(Target):
+    """The application and its broker."""
+
+    points, kills = POINTS, 40
+    application: ClassVar[type[KafkaLedger]] = KafkaLedger
+
+    def __init__(self, directory: Path, dice: random.Random) -> None:
+        super().__init__(directory, dice)
+        self.broker = self.resources.enter_context(Broker(directory / "kafka"))
+        self.ledger = self.resources.enter_context(self.application(directory / "ledger", self.broker.servers))
+
+    def rounds(self, each: int, kills: int) -> list[str]:
+        """Return the rounds, with half as many kills of the broker as of the run."""
+        return [*super().rounds(each, kills), *[BROKER] * (kills // 2)]
+
+    def play(self, round: str, restart: Callable[[Broker], None] = Broker.start) -> tuple[bool, str]:
+        """Kill the run or the broker once; `restart` starts the broker again."""
+        if round != BROKER:
+            return play_round(self.ledger, round, self.dice)
+        self.ledger.feed(2)
+        return kill_broker(self.ledger, self.broker, self.dice, restart)
+
+    def settle(self) -> list[str]:
+        """Run to the end, and compare with the expected records."""
+        self.ledger.require_success(self.ledger.run())
+        print(f"{self.ledger.files * BATCH:,} records fed")
+        return compared(self.ledger.records(), expected(self.ledger), doubled_allowed=self.ledger.topics)
 
 
-def main() -> None:
-    """Run the rounds and print the ledger."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=5, help="how often each crash point is hit")
-    parser.add_argument("--kills", type=int, default=40, help="how often the run is killed in a batch")
-    parser.add_argument("--brokers", type=int, default=20, help="how often the broker is killed in a batch")
-    parser.add_argument("--deduplicate", action="store_true", help="with deduplicating inlets")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=1_000_000, help="maximum number of rounds in this call")
-    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further round after this time")
-    parser.add_argument("--compare", action="store_true", help="compare now, even if rounds remain")
-    parser.add_argument("--directory", type=Path, help="directory of the state, to continue an earlier call")
-    options = parser.parse_args()
-    directory: Path = options.directory or Path(tempfile.mkdtemp(prefix="kafka-kills-"))
-    todo = [*POINTS] * options.each + [""] * options.kills + [BROKER] * options.brokers
-    random.Random(options.seed).shuffle(todo)
-    journal = Journal.at(directory, todo)
-    with Broker(directory / "kafka") as broker:
-        application = DeduplicatingLedger if options.deduplicate else KafkaLedger
-        ledger = application(directory / "ledger", broker.servers, journal.files)
-        dice = random.Random(options.seed * 1000 + len(journal.hits))
-        _rounds(ledger, broker, journal, dice, options.rounds, options.seconds)
-        if journal.todo:
-            print(f"{len(journal.todo)} rounds remain")
-            if not options.compare:
-                return
-        holds, wrong = outcome(ledger)
-    print(f"{ledger.files * BATCH:,} records fed; hit: {_kinds(journal.hits)}")
-    for name, (lost, doubled) in wrong.items():
-        print(f"{name:8} {lost} lost, {doubled} doubled")
-    if options.directory is None:
-        shutil.rmtree(directory)
-    raise SystemExit(not holds)
+class Deduplicated(Kafka):
+    """The application with deduplicating inlets."""
 
-
-def _rounds(
-    ledger: KafkaLedger, broker: Broker, journal: Journal, dice: random.Random, most: int, seconds: float
-) -> None:
-    begun = time.monotonic()
-    for _ in range(most):
-        if not journal.todo or time.monotonic() - begun > seconds:
-            return
-        hit, description = play(ledger, broker, journal.todo[-1], dice)
-        if hit:
-            journal.todo.pop()
-        journal.hits.append(description)
-        journal.files = ledger.files
-        journal.keep()
-        print(f"{len(journal.hits):3} {time.monotonic() - begun:6.0f} s  {description}", flush=True)
-
-
-def _kinds(hits: Sequence[str]) -> dict[str, int]:
-    """Return how often each kind of kill has hit."""
-    return dict(sorted(Counter(hit.partition(",")[0] for hit in hits if NOT_HIT not in hit).items()))
-
-
-if __name__ == "__main__":
-    main()
+    application = DeduplicatingLedger
