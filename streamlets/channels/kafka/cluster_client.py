@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from confluent_kafka import Message, Producer
-    from confluent_kafka.admin import AdminClient
+
+    from streamlets.channels.kafka.admin_client import AdminClient
 
 TIMEOUT = 30.0
 """Seconds for a request, and for the next records of a topic: longer than the election of a new leader."""
@@ -374,7 +375,7 @@ class Cluster:
         from confluent_kafka import KafkaException
 
         if self._admin_client is None:
-            from confluent_kafka.admin import AdminClient
+            from streamlets.channels.kafka.admin_client import AdminClient
 
             self._admin_client = AdminClient(dict(self.connections.admin.librdkafka), logger=_LOG)
         try:

@@ -29,7 +29,8 @@ def check_clusters(topics: Iterable[TopicPlan]) -> Iterator[Check]:
 
 def _check(subject: str, found: Connections) -> Check:
     from confluent_kafka import KafkaError, KafkaException
-    from confluent_kafka.admin import AdminClient
+
+    from streamlets.channels.kafka.admin_client import AdminClient
 
     # What the client repeats in vain until the request has timed out.
     lasting_codes = (KafkaError._AUTHENTICATION, KafkaError._SSL)  # noqa: SLF001 - librdkafka's own errors
