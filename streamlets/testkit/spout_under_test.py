@@ -179,7 +179,7 @@ class SpoutUnderTest:
         with (
             self._session() as session,
             Deliveries(
-                session.writer, rows_of, self._state.staging / self.plan.ref, committed=session.committed,
+                session.writer, rows_of, self._state.staging / self.plan.ref,
                 fenced=self._failures.append, log=self._failures.append,
             ) as deliveries,
         ):  # fmt: skip

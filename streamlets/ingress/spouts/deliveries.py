@@ -31,7 +31,6 @@ class Deliveries:
         writer: appends the transactions.
         rows_of: the codec by outlet.
         staging: the directory for the files of open transactions; what is in it belongs to dead ones and is deleted.
-        committed: takes each committed transaction.
         fenced: takes the reason why another instance has taken over.
         log: takes a line about a refused or aborted transaction.
 
@@ -45,12 +44,11 @@ class Deliveries:
         rows_of: Mapping[str, RowsOf],
         staging: Path,
         *,
-        committed: Callable[[Committed], None],
         fenced: Callable[[str], None],
         log: Callable[[str], None],
     ) -> None:
         self._writer, self._rows_of, self._staging = writer, rows_of, staging
-        self._committed, self._fenced, self._log = committed, fenced, log
+        self._fenced, self._log = fenced, log
         self._token = secrets.token_urlsafe(24)
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True, mode=0o700)
@@ -135,7 +133,6 @@ class Deliveries:
             crash_point("before-delivery-answer")
         finally:
             staged.remove()
-        self._committed(committed)
         _answer(stream, {"records": committed.records, "dead-letters": committed.dead_letters})
 
     def _receive(self, stream: Stream, staged: _Staged) -> bytes | None:

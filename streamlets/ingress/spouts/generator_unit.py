@@ -77,8 +77,8 @@ class GeneratorUnit:
             with Session(self._plan, self._context, self._topics, run, stopping) as session:
                 session.started()
                 out = SpoutOutput(self._plan.parameters, stopping, bounded=self._context.bounded)
-                for committed in deliver(spout, out, session.writer, lambda: abandoned.is_set() or stopping.is_set()):
-                    session.committed(committed)
+                for _ in deliver(spout, out, session.writer, lambda: abandoned.is_set() or stopping.is_set()):
+                    pass  # the session has reported it
         except GivenUpError:
             pass
         except RefusedError as error:

@@ -117,7 +117,7 @@ class _Run:
         session = Session(plan, self._context, self._topics, self._number, self._stopping, settings.port)
         with session, Deliveries(
             session.writer, rows_of, self._context.state.staging / plan.ref,
-            committed=session.committed, fenced=self._orders.put, log=partial(log.line, "spout"),
+            fenced=self._orders.put, log=partial(log.line, "spout"),
         ) as deliveries:  # fmt: skip
             if self._stopping.is_set():
                 return None

@@ -50,6 +50,7 @@ class ReportFile:
         self._file, self._every, self._clock = file, every, clock
         self._report = SpoutReport()
         self._written = 0.0
+        self._unwritten = False
         self._later: threading.Timer | None = None
         self._lock = threading.Lock()
 
@@ -70,6 +71,7 @@ class ReportFile:
                 dead_letters=self._report.dead_letters + dead_letters,
                 last_commit=now,
             )
+            self._unwritten = True
             if now - self._written >= self._every or now < self._written:
                 self._write()
             elif self._later is None:  # the next transaction may come in a second, or in a day
@@ -78,9 +80,10 @@ class ReportFile:
                 self._later.start()
 
     def write(self) -> None:
-        """Write the file; on a full disk it stays as it is."""
+        """Write what was not written yet; on a full disk the file stays as it is."""
         with self._lock:
-            self._write()
+            if self._unwritten:
+                self._write()
 
     def _write(self) -> None:
         if self._later is not None:
@@ -90,6 +93,7 @@ class ReportFile:
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(self._file, json.dumps(asdict(self._report)) + "\n")
+            self._unwritten = False
 
 
 def report_file(state: StateDirectory, ref: str) -> Path:

@@ -59,9 +59,10 @@ class Session:
             if not lease.acquire():
                 raise GivenUpError
             self._resources.enter_context(lease)
-            self.writer = self._resources.enter_context(TransactionWriter(self._plan, self._topics, lease.epoch))
+            self._resources.callback(self._report.write)  # after the writer has ended its last transaction
+            writer = TransactionWriter(self._plan, self._topics, lease.epoch, self._committed)
+            self.writer = self._resources.enter_context(writer)
             self._report.started(lease.epoch, self._port)
-            self._resources.callback(self._report.write)
             self._resources = self._resources.pop_all()
         return self
 
@@ -76,7 +77,7 @@ class Session:
             self._started = True
             self._context.report(Started(self._id, self._run))
 
-    def committed(self, committed: Committed) -> None:
+    def _committed(self, committed: Committed) -> None:
         """Report a committed transaction."""
         self._report.committed(committed.records, committed.dead_letters)
         progress = UnitProgressed(

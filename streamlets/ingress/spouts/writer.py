@@ -52,14 +52,18 @@ class TransactionWriter:
         plan: the plan of the spout.
         topics: the topics by id.
         epoch: the epoch of its lease: a writer with a higher one fences this one.
+        committed: takes each committed transaction, in their order. `close` waits for it.
 
     Raises:
         WriterFencedError: the spout was opened with a higher epoch.
         TopicLostError, TopicWriteError: a topic cannot be opened.
     """
 
-    def __init__(self, plan: StreamletPlan, topics: Mapping[str, TopicResource], epoch: int) -> None:
-        self._plan = plan
+    def __init__(
+        self, plan: StreamletPlan, topics: Mapping[str, TopicResource], epoch: int,
+        committed: Callable[[Committed], None] = lambda committed: None,
+    ) -> None:  # fmt: skip
+        self._plan, self._committed = plan, committed
         self._lock = threading.Lock()
         self._closed = False
         self._resources = ExitStack()
@@ -126,7 +130,7 @@ class TransactionWriter:
                 self._append(outlet, batches.of(rows), marker)
             except CodecError as error:
                 raise RefusedError(str(error)) from None
-            return Committed(outlet.name, batches.records, batches.dead_letters)
+            return self._report(Committed(outlet.name, batches.records, batches.dead_letters))
 
     def commit_batches(self, outlet: OutletPlan, batches: Iterable[pa.RecordBatch], marker: bytes | None) -> Committed:
         """Append Arrow batches with the schema of the contract in one commit; see `commit_rows`."""
@@ -140,7 +144,7 @@ class TransactionWriter:
 
         with self._lock:
             self._append(outlet, counted(), marker)
-        return Committed(outlet.name, records, 0)
+            return self._report(Committed(outlet.name, records, 0))
 
     def close(self) -> None:
         """Wait for the running commit, and refuse all further ones."""
@@ -161,6 +165,10 @@ class TransactionWriter:
         marker = self.marker if marker is None else marker  # of another outlet, it has to have the highest sequence
         if not self._appenders[outlet.name].append(batches, last + 1, marker=marker):
             raise RefusedError("another instance has written with the same epoch")
+
+    def _report(self, committed: Committed) -> Committed:
+        self._committed(committed)
+        return committed
 
     def _send_letters(self, letters: list[dict[str, object]]) -> None:
         import pyarrow as pa

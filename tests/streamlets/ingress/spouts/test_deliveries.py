@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import socket
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 from streamlets import AvroOutlet, Spout
 from streamlets.ingress.spouts.client import ADDRESS, SpoutClient, SpoutError
 from streamlets.ingress.spouts.codecs import LARGEST_RECORD
+from streamlets.ingress.spouts.report import read_report, report_file
 from streamlets.testkit import Testkit
 from streamlets.testkit.spout_under_test import SpoutUnderTest
 
@@ -61,6 +64,32 @@ def test_a_block_that_raises_publishes_nothing(spouts: Testkit) -> None:
         transaction.emit({"id": 2, "name": "b"})
     assert [row["id"] for row in feed.outlet("out").all()] == [2]
     assert not any((feed._state.staging / feed.plan.ref).iterdir())
+
+
+def test_a_transaction_that_was_committed_at_the_end_is_counted(
+    spouts: Testkit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The spout may stop before the program gets the answer to its last transaction."""
+    feed = spout(spouts)
+    committed, stopped = threading.Event(), threading.Event()
+
+    def before(point: str) -> None:
+        if point == "before-delivery-answer":
+            committed.set()
+            stopped.wait(60)
+
+    def deliver(client: SpoutClient) -> None:
+        with suppress(SpoutError), client.transaction() as transaction:
+            transaction.emit({"id": 1, "name": "a"})
+
+    monkeypatch.setattr("streamlets.ingress.spouts.deliveries.crash_point", before)
+    with feed._deliveries() as client:
+        program = threading.Thread(target=deliver, args=(client,))
+        program.start()
+        assert committed.wait(60)
+    assert read_report(report_file(feed._state, feed.plan.ref)).transactions == 1
+    stopped.set()
+    program.join()
 
 
 def test_broken_records_go_to_the_dead_letters(spouts: Testkit) -> None:
