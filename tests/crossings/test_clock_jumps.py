@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
+from blueprint.quantities import duration
+from streamlets.channels.base import Reader
+from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.channels.delta.clock_steps import ClockSteps
+from streamlets.channels.delta.compaction import Compaction, compact_table
+from streamlets.channels.delta.integrity import commit_path
+from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
+from streamlets.channels.delta.manifest import STAGED
+from streamlets.channels.delta.table import open_table
+from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.ingress.spouts.lease import EXPIRES_AFTER, Lease
 from streamlets.ingress.spouts.report import ReportFile, read_report
 from streamlets.ingress.triggerers import SystemClock, TriggererContext
@@ -23,6 +34,7 @@ from streamlets.runner.kinds import KINDS
 from streamlets.runner.supervision.clock_check import ClockCheck
 from streamlets.runner.supervision.facts import Overlong
 from streamlets.storage import objects
+from tests.streamlets.channels.topics import READING, add, ids_of, topic_plan
 from tests.streamlets.runner.checkpoints.test_checkpoint import position, written
 from tests.streamlets.runner.supervision.bench import Bench
 from tests.streamlets.runner.test_observer import Run
@@ -180,3 +192,93 @@ def test_looks_for_files(jump: float, tmp_path: Path, monkeypatch: pytest.Monkey
     finally:
         triggerer.stop()
     assert events == []
+
+
+def aged(topic: DeltaTopic, clocks: Clocks) -> Callable[[], dict[str, Path]]:
+    """Make a file of each kind that maintenance deletes when it is old; return a function that returns those left.
+
+    Files get the times of the clock, because those of a file system cannot be set.
+    """
+    for number in range(9):
+        add(topic, number, [number])
+    table = open_table(topic.path / READING.fingerprint, files=True, removed=True)
+    first, second, *_ = (table.files or {}).values()
+    merged = compact_table(table, Compaction(fresh=2), lambda: clocks.wall)
+    orphan, draft = table.path / "data" / "w" / "part-0.parquet", table.path / "_delta_log" / ".1.json.tmp"
+    for path in (orphan, draft):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"rest")
+    for path in topic.path.rglob("*"):
+        os.utime(path, (clocks.wall, clocks.wall))
+    assert merged
+    kinds = {"log": commit_path(table.path, 1), "removed": table.path / first.path, "merged": table.path / second.path,
+             "orphan": orphan, "draft": draft}  # fmt: skip
+    return lambda: {kind: path for kind, path in kinds.items() if path.exists()}
+
+
+@JUMPS
+@pytest.mark.parametrize("planned", [False, True], ids=["idle", "reading"])
+def test_old_files_of_topics(jump: float, planned: bool, tmp_path: Path) -> None:
+    """Maintenance deletes nothing before it is old, and everything when it is, at the latest later by the jump."""
+    clocks = Clocks()
+    topic = DeltaChannel(tmp_path, clock=lambda: clocks.wall, timer=lambda: clocks.timer).topic(topic_plan("readings"))
+    topic.create()
+    readers = [Reader("a.b (in)", None, clocks.wall)] if planned else []
+    upkeep = Upkeep(checkpoint_every=3, keep_log=600.0, keep_orphans=1800.0, keep_removed=1800.0, keep_unused=1200.0,
+                    sweep_every=-1, compaction=None)  # fmt: skip
+    steps = ClockSteps(lambda: clocks.wall, lambda: clocks.timer)
+    number = iter(range(9, 10_000))
+
+    def maintain() -> None:
+        for _ in range(3):  # a checkpoint is due
+            add(topic, next(number), [0])
+        maintain_topic(topic.path, tmp_path / STAGED, lambda: clocks.wall, upkeep, lambda: readers, steps)
+
+    clocks.passes(1.0)
+    left = aged(topic, clocks)
+    everything = set(left())
+    maintain()
+    clocks.wall += jump
+    maintain()
+    assert set(left()) == everything
+    clocks.passes(599.0)
+    maintain()
+    assert set(left()) == everything
+    clocks.passes(600.0)
+    maintain()
+    assert everything - set(left()) <= {"log", "draft"}
+    clocks.passes(1200.0 + max(0.0, -jump) - 598.0)
+    maintain()
+    maintain()
+    assert not set(left())
+    assert len(ids_of(topic.scan())) == next(number)
+
+
+@JUMPS
+def test_retention(jump: float, tmp_path: Path) -> None:
+    """Records expire when their time has passed, not because the clock was set."""
+    clocks = Clocks()
+    plan = replace(topic_plan("readings"), options={"retention.time": duration("30m")})
+    topic = DeltaChannel(tmp_path, clock=lambda: clocks.wall, timer=lambda: clocks.timer).topic(plan)
+    topic.create()
+    add(topic, 0, [0])
+    topic.maintain(list)
+    clocks.wall += jump
+    clocks.passes(1799.0)
+    assert topic.maintain(list).records == 0
+    clocks.passes(2.0 + max(0.0, -jump))
+    assert topic.maintain(list).records == 1
+
+
+def test_a_clock_that_was_wrong_for_a_while() -> None:
+    """Steps forward and back end each other."""
+    clocks = Clocks()
+    steps = ClockSteps(lambda: clocks.wall, lambda: clocks.timer)
+    began = clocks.wall
+    for step in (3600.0, -3600.0):
+        clocks.passes(20.0)
+        clocks.wall += step
+        steps.before(0.0)
+    assert steps.before(60.0) == began - 20.0
+    assert steps.since(began + 3000.0) <= began + 40.0
+    assert steps.since(began) == began

@@ -13,6 +13,7 @@ from blueprint.plan import OutletPlan, TopicPlan
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Branch, TopicResource
 from streamlets.channels.delta.batch import BatchWriter
+from streamlets.channels.delta.clock_steps import elapsed
 from streamlets.channels.delta.inspection import topics_in
 from streamlets.channels.delta.layout import layout
 from streamlets.channels.delta.manifest import STAGED, Manifests, writer_id
@@ -29,14 +30,18 @@ class DeltaChannel:
 
     Arguments:
         root: the directory with a subdirectory per topic.
-        clock: returns the time in seconds since the epoch.
+        clock: returns the time in seconds since the epoch; default: the clock of the machine.
+        timer: a clock that is never set, in seconds; default: that of the machine, or `clock` if that is given.
     """
 
     name = "delta"
 
-    def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, root: Path, *, clock: Callable[[], float] | None = None, timer: Callable[[], float] | None = None
+    ) -> None:
         self.root = root.absolute()
-        self.clock = clock
+        self.clock = clock or time.time
+        self._timer = timer or clock or elapsed
 
     def topics(self) -> tuple[str, ...]:
         """Return the names of the stored topics; see `Channel.topics`."""
@@ -49,7 +54,7 @@ class DeltaChannel:
                 f"invalid topic name `{plan.name}`: on the delta channel a name must not begin with `.` or `_`, or "
                 "contain `/`"
             )
-        return DeltaTopic(self.root, plan, self.clock)
+        return DeltaTopic(self.root, plan, self.clock, self._timer)
 
     def prepare(self, session: SparkSession) -> None:
         """Register the data source in the session, because a child session does not inherit it."""

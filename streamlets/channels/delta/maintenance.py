@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from streamlets.channels.base import Reader
+from streamlets.channels.delta.clock_steps import ClockSteps
 from streamlets.channels.delta.compaction import Compaction, compact_table
 from streamlets.channels.delta.integrity import LOG, POINTER, checkpoint_path, commit_path, last_checkpoint
 from streamlets.channels.delta.manifest import read_manifest
@@ -70,6 +71,7 @@ def maintain_topic(
     clock: Callable[[], float],
     upkeep: Upkeep | None = None,
     readers: Callable[[], Iterable[Reader]] | None = None,
+    steps: ClockSteps | None = None,
 ) -> None:
     """Maintain each table of a topic. The call is cheap if nothing is due.
 
@@ -79,8 +81,9 @@ def maintain_topic(
         clock: returns the time in seconds since the epoch.
         upkeep: the intervals and delays; None for the defaults.
         readers: returns the readers of the topic; None if they are not known.
+        steps: what is known of steps of the clock; nothing is deleted early because of one.
     """
-    upkeep = upkeep or Upkeep()
+    upkeep, steps = upkeep or Upkeep(), steps or ClockSteps(clock, clock)
     for path in tables_in(topic):
         last = last_checkpoint(path)
         surplus = _size(path, last) - _CONSTANT_SIZE
@@ -89,15 +92,15 @@ def maintain_topic(
             table = open_table(path, files=True, removed=True)
             if upkeep.compaction is not None:
                 compact_table(table, upkeep.compaction, clock)
-            unused = _unused_before(upkeep, clock(), readers)
+            unused = _unused_before(upkeep, steps, readers)
             _delete_removed(table, unused)
             write_checkpoint(table, unused)
-            _clean_log(path, clock() - upkeep.keep_log)
+            _clean_log(path, steps.before(upkeep.keep_log))
             _release_memory()
         marker = objects.identity(path / SWEPT)
         if marker is None or clock() - marker[2] / 1e9 > upkeep.sweep_every:
-            unused = _unused_before(upkeep, clock(), readers)
-            sweep(path, staged, removed=unused, orphans=clock() - upkeep.keep_orphans)
+            unused = _unused_before(upkeep, steps, readers)
+            sweep(path, staged, removed=unused, orphans=steps.before(upkeep.keep_orphans))
 
 
 def _release_memory() -> None:
@@ -114,13 +117,13 @@ def _size(table: Path, version: int) -> int:
     return path.stat().st_size if version and path.exists() else 0
 
 
-def _unused_before(upkeep: Upkeep, now: float, readers: Callable[[], Iterable[Reader]] | None) -> float:
+def _unused_before(upkeep: Upkeep, steps: ClockSteps, readers: Callable[[], Iterable[Reader]] | None) -> float:
     """Return the time, in seconds since the epoch: nobody reads files that were removed from the log before it."""
-    latest = now - upkeep.keep_removed
+    latest = steps.before(upkeep.keep_removed)
     if readers is None:
         return latest
-    planned = [reader.reading_since for reader in readers() if reader.reading_since is not None]
-    return max(latest, min([now - upkeep.keep_unused, *planned]))
+    planned = [steps.since(reader.reading_since) for reader in readers() if reader.reading_since is not None]
+    return max(latest, min([steps.before(upkeep.keep_unused), *planned]))
 
 
 def _delete_removed(table: Table, before: float) -> None:

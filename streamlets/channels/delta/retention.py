@@ -27,23 +27,23 @@ FilesByTable = Mapping[str, Sequence[DataFile]]
 """Files by the name of their table."""
 
 
-def expired(tables: Mapping[str, Table], retention: Retention, now: float) -> FilesByTable:
+def expired(tables: Mapping[str, Table], retention: Retention, before: Callable[[float], float]) -> FilesByTable:
     """Return the files that exceed the retention of a topic.
 
     Arguments:
         tables: the tables of the topic, read with their files.
         retention: the retention of the topic.
-        now: the current time, in seconds since the epoch.
+        before: returns the time that was so many seconds ago, in seconds since the epoch.
     """
     oldest_first = sorted(
         ((name, file) for name, table in tables.items() for file in _files_with_records(table)),
         key=lambda entry: entry[1].segments.last.time,
     )
     surplus = sum(file.size for _, file in oldest_first) - retention.size.bytes if retention.size else 0
-    before = (now - retention.time.seconds) * 1000 if retention.time else float("-inf")
+    oldest = before(retention.time.seconds) * 1000 if retention.time else float("-inf")
     chosen: dict[str, list[DataFile]] = {}
     for name, file in oldest_first:
-        if surplus <= 0 and file.segments.last.time >= before:
+        if surplus <= 0 and file.segments.last.time >= oldest:
             break
         surplus -= file.size
         chosen.setdefault(name, []).append(file)

@@ -24,6 +24,7 @@ from streamlets.channels.copying import Stretch
 from streamlets.channels.delta import inspection
 from streamlets.channels.delta import log as topic_log
 from streamlets.channels.delta.append import DeltaAppender
+from streamlets.channels.delta.clock_steps import ClockSteps
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.offsets import Offset
@@ -49,16 +50,21 @@ class DeltaTopic:
         root: the directory of the channel.
         plan: the name and the settings of the topic.
         clock: returns the time in seconds since the epoch.
+        timer: a clock that is never set, in seconds; default: `clock`.
     """
 
-    def __init__(self, root: Path, plan: TopicPlan, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, root: Path, plan: TopicPlan, clock: Callable[[], float], timer: Callable[[], float] | None = None
+    ) -> None:
         self.plan = plan
         self.path = root / plan.name
         self._root = root
         self._clock = clock
+        self._timer = timer or clock
         self._end_log: TopicLog | None = None  # knows only the end of the topic
         self._reader_logs: dict[str, TopicLog] = {}  # by reader, each from the position of its reader on
         self._maintenance_log: TopicLog | None = None  # maintenance runs in another thread
+        self._steps: ClockSteps | None = None  # since the first maintenance
 
     def create(self, contracts: Iterable[Contract] = ()) -> None:
         """Create the directory of the topic. Tables are created with their first batch, when their columns are known.
@@ -209,11 +215,13 @@ class DeltaTopic:
 
         retention = retention_of(self.plan.options)
         upkeep = Upkeep(compaction=_compaction(retention))
-        maintain_topic(self.path, self._root / STAGED, self._clock, upkeep, readers)
+        if self._steps is None:
+            self._steps = ClockSteps(self._clock, self._timer)
+        maintain_topic(self.path, self._root / STAGED, self._clock, upkeep, readers, self._steps)
         if readers is None or not retention.limited:
             return Dropped()
         tables = self._tables()
-        chosen = expired(tables, retention, self._clock())
+        chosen = expired(tables, retention, self._steps.before)
         if not chosen:
             return Dropped()
         return self._drop(tables, readers(), force=not retention.keep_unread, cause="retention").carry_out(chosen)
