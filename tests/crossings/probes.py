@@ -35,13 +35,14 @@ _PROCESS_NUMBER = 4
 """A daemon of PySpark sends the number of a process in 4 bytes; that process then waits for the secret."""
 
 
-def answer(address: tuple[str, int], message: bytes, patience: float = 3.0) -> bytes:
+def answer(address: tuple[str, int], message: bytes, patience: float = 3.0, until: bytes | None = None) -> bytes:
     """Return what a port answers to a message: b"" if it closes the connection or stays silent.
 
     Arguments:
         address: host and port.
         message: what is sent first.
         patience: seconds to wait for the answer.
+        until: what an answer has at its end if the port leaves the connection open.
     """
     received = b""
     try:
@@ -49,6 +50,8 @@ def answer(address: tuple[str, int], message: bytes, patience: float = 3.0) -> b
             connection.sendall(message)
             while more := connection.recv(1 << 16):
                 received += more
+                if until is not None and until in received:
+                    break
     except OSError:  # reset, or silent
         pass
     return received
