@@ -69,22 +69,24 @@ def _operator(old: OperatorLogic, new: OperatorLogic, unknown: list[str]) -> Ite
     phrase = _phrase(old.name)
     for role in dict.fromkeys(role for role, _ in (*old.parts, *new.parts)):
         before, now = ([text for own, text in operator.parts if own == role] for operator in (old, new))
-        if before == now:
+        if [*map(_meaning, before)] == [*map(_meaning, now)]:
             continue
         if len(before) != len(now):
             yield f"the {role}s of {phrase} were {_list(before)}, and are now {_list(now)}"
             continue
         for was, text in zip(before, now, strict=True):
-            if was != text and not _of_another_python(was, text, unknown):
+            if _meaning(was) != _meaning(text) and not _of_another_python(was, text, unknown):
                 yield f"the {role} of {phrase} was `{_short(was)}`, and is now `{_short(text)}`{_functions(was, text)}"
 
 
 def _rules(old: Sequence[str], new: Sequence[str], unknown: list[str]) -> Iterator[str]:
-    gone, added = [rule for rule in old if rule not in new], [rule for rule in new if rule not in old]
+    before, now = ({_meaning(rule) for rule in rules} for rules in (old, new))
+    gone = [rule for rule in old if _meaning(rule) not in now]
+    added = [rule for rule in new if _meaning(rule) not in before]
     if len(gone) == len(added):
-        for was, now in zip(gone, added, strict=True):
-            if not _of_another_python(was, now, unknown):
-                yield f"`{_short(was)}` is now `{_short(now)}`{_functions(was, now)}"
+        for was, text in zip(gone, added, strict=True):
+            if not _of_another_python(was, text, unknown):
+                yield f"`{_short(was)}` is now `{_short(text)}`{_functions(was, text)}"
         return
     if gone:
         yield f"it no longer has {_list(gone)}"
@@ -92,9 +94,14 @@ def _rules(old: Sequence[str], new: Sequence[str], unknown: list[str]) -> Iterat
         yield f"it now has {_list(added)}"
 
 
+def _meaning(text: str) -> str:
+    """Return a text without the names of Python functions whose code is known."""
+    return _CODE.sub(lambda match: match[0] if match["code"] == _UNKNOWN else f"{{{match['code']}}}", text)
+
+
 def _renamed_only(old: DescribedLogic, new: DescribedLogic) -> bool:
     """Return whether the result columns are the same except for names; a name in both must have the same meaning."""
-    before, now = ({match["name"]: match["text"] for rule in logic.rules if (match := _RESULT.match(rule))}
+    before, now = ({match["name"]: _meaning(match["text"]) for rule in logic.rules if (match := _RESULT.match(rule))}
                    for logic in (old, new))  # fmt: skip
     same = all(before[name] == now[name] for name in before.keys() & now.keys())
     return same and sorted(before.values()) == sorted(now.values())

@@ -44,6 +44,13 @@ def _digest(call: Any) -> str | None:
     try:
         command = cast(Any, CPickleSerializer()).loads(bytes(call.func().command().unsafeArray()))
         value = getattr(command, "value", command)  # a large function is a broadcast variable
-        return code_digest(value[0] if isinstance(value, tuple) else value)
+        return code_digest(value[0] if isinstance(value, tuple) else value, named=_is_named(call))
     except Exception:  # noqa: BLE001 - unpickling runs code of the author
         return None
+
+
+def _is_named(call: Any) -> bool:
+    """Return whether a call has names for its arguments."""
+    children = call.children()
+    names = (children.apply(index).getClass().getSimpleName() for index in range(children.size()))
+    return "NamedArgumentExpression" in names

@@ -8,7 +8,7 @@ import pytest
 
 from blueprint.comparison import ChangeClass, DescribedLogic, DescribedQuery, compare, read_descriptor, to_json
 from blueprint.comparison.descriptor import OperatorLogic
-from blueprint.comparison.state_logic import NOT_RECORDED, compare_logic, logic_differences
+from blueprint.comparison.state_logic import NOT_RECORDED, LogicDifferences, compare_logic, logic_differences
 from tests.blueprint.comparison.described import application, with_streamlet
 
 COUNTS = OperatorLogic("stateStoreSave", (("key", "in.k"), ("value", "sum(in.v)")))
@@ -88,6 +88,21 @@ def test_python_functions_are_compared_by_their_code() -> None:
             (),
             ("the code of `f` cannot be read, so a change of it is not detected",),
         )
+
+
+def test_a_function_is_its_code_and_not_its_name() -> None:
+    """A function that is only renamed is the same; one whose code cannot be read is known by its name."""
+    old, renamed, changed, unread, other = (
+        of(
+            ("key", f"{function}(in.k) of string"),
+            ("value", "count(1)"),
+            rules=(f"filter {function}(in.v) of boolean",),
+        )
+        for function in ("f{3.11:aa}", "g{3.11:aa}", "g{3.11:bb}", "f{?}", "g{?}")
+    )
+    assert compare_logic(old, renamed) == LogicDifferences()
+    assert compare_logic(old, changed).lost
+    assert compare_logic(unread, other).lost
 
 
 def test_what_was_not_recorded_is_unknown() -> None:

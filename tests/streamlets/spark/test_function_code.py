@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -54,11 +56,87 @@ def test_a_change_of_what_a_function_does_is_another_digest(changed: str) -> Non
         SOURCE.replace("return x * 2", "return  (x * 2)  # twice"),
         SOURCE.replace("def helper(x):", 'def helper(x):\n        "Documented."'),
         SOURCE + "    def unused():\n        return 7\n",
+        SOURCE.replace("LIMIT", "MOST"),
+        SOURCE.replace("helper", "rate"),
+        SOURCE.replace("x, y=1", "z, y=1").replace("helper(x) +", "helper(z) +"),
+        SOURCE.replace("def f(x, y=1)", "def f(x: int, y: int = 1) -> int"),
+        SOURCE.replace("def f(x, y=1):\n        return", "f = lambda x, y=1:"),
     ],
 )
-def test_comments_lines_and_what_it_does_not_use_are_no_difference(changed: str) -> None:
+def test_names_comments_lines_and_what_it_does_not_use_are_no_difference(changed: str) -> None:
     """Otherwise each edit of a file would be a change."""
     assert code_digest(load(SOURCE)) == code_digest(load(changed))
+
+
+HIDDEN = (
+    ("import functools\n@functools.lru_cache\ndef g(x): return x * 2\ndef f(x): return g(x)", "x * 2", "x * 3"),
+    ("import functools\n@functools.singledispatch\ndef f(x): return x * 2", "x * 2", "x * 3"),
+    ("def f(x): return x * f.rate\nf.rate = 2", "= 2", "= 3"),
+    ("import enum\nclass R(enum.Enum):\n  A = 2\ndef f(x, r=R.A): return x * r.value", "= 2", "= 3"),
+    ("class M(type):\n  def __call__(c, x): return x * 2\nclass B(metaclass=M): ...\ndef f(x): return B(x)", "2", "3"),
+    ("class S:\n  def __getstate__(s): return {}\n  def __init__(s, r): s.r = r\nv = S(2)\ndef f(x): return v.r", "2", "3"),
+    ("v = {'a': 2}.get\ndef f(x): return v(x)", "2", "3"),
+    ("import re\nv = re.compile('a')\ndef f(x): return v.match(x)", "'a'", "'b'"),
+    ("from dataclasses import dataclass\n@dataclass\nclass R:\n  a: int = 2\nr = R()\ndef f(x): return r.a", "2", "3"),
+    ("def f(x): return dict(a=x)", "a=x", "b=x"),
+    ("def g(x): return 1\ndef h(x): return 2\ndef f(x): return g(x) - h(x)", "g(x) - h(x)", "h(x) - g(x)"),
+)  # fmt: skip
+"""Functions with something that pickle, or a look at their own code, does not show."""
+
+
+@pytest.mark.parametrize(("source", "old", "new"), HIDDEN)
+def test_what_is_behind_decorators_attributes_and_objects_is_read(source: str, old: str, new: str) -> None:
+    """A function that a decorator has wrapped, values of enumerations, regular expressions, data classes."""
+    before = code_digest(load(source))
+    assert code_digest(load(source)) == before
+    assert code_digest(load(source.replace(old, new))) != before
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "v = 2\ndef f(x): return globals()['v']",
+        "class S:\n  def __reduce__(s): return 'v'\nv = S()\ndef f(x): return v",
+        "def f(x):\n  import no_such_module\n  return no_such_module.rate",
+    ],
+)
+def test_what_is_only_named_cannot_be_read(source: str) -> None:
+    """A digest without it would be the same after a change."""
+    with pytest.raises(UnreadableCodeError):
+        code_digest(load(source))
+
+
+def test_names_of_arguments_are_read_if_the_call_has_them() -> None:
+    """Exchanged names exchange the values, and the instructions stay the same."""
+    one, other = (load(f"def f({names}): return {names.replace(',', ' -')}") for names in ("a, b", "b, a"))
+    assert code_digest(one) == code_digest(other)
+    assert code_digest(one, named=True) != code_digest(other, named=True)
+
+
+@pytest.mark.parametrize("statement", ["from . import rates", "from .rates import rate", "import shop.rates as rates"])
+def test_modules_that_a_function_imports_itself_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    """They may not be loaded yet when the digest is made, and may be installed where libraries are."""
+    from streamlets.spark import function_modules
+
+    monkeypatch.setattr(function_modules, "_LIBRARIES", (str(tmp_path),))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    call = "rate(x)" if statement.endswith("rate") else "rates.rate(x)"
+    digests = []
+    for number in (2, 2, 3):
+        for name in [name for name in sys.modules if name.partition(".")[0] == "shop"]:
+            monkeypatch.delitem(sys.modules, name)
+        shop = tmp_path / "shop"
+        shop.mkdir(exist_ok=True)
+        (shop / "__init__.py").write_text("")
+        (shop / "rates.py").write_text(f"def rate(x):\n    return x * {number}\n")
+        (shop / "app.py").write_text(f"def f(x):\n    {statement}\n    return {call}\n")
+        shutil.rmtree(shop / "__pycache__", ignore_errors=True)
+        importlib.invalidate_caches()
+        digests.append(code_digest(importlib.import_module("shop.app").f))
+    assert digests[0] == digests[1]
+    assert digests[0] != digests[2]
 
 
 def _closure(value: object) -> Callable[[], object]:
