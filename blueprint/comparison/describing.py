@@ -17,7 +17,8 @@ from blueprint.comparison.descriptor import (
 )
 from blueprint.hocon.values import Json
 from blueprint.plan import ApplicationPlan, ProcessingTime, RealTime, Retry, StreamletPlan, TopicPlan, Trigger
-from blueprint.settings.secrets import Secrets, as_json, hidden, masked, secrets_of
+from blueprint.settings.secret_texts import masked
+from blueprint.settings.secrets import Secrets, as_json, hidden, secrets_of
 
 
 def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> ApplicationDescriptor:

@@ -1,29 +1,39 @@
-"""Secrets, which no output shows: values of settings with a name such as `password`, and secrets inside texts."""
+"""Secrets, which no output shows: the values of settings with a name such as `password`, and where they are used."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import quote
 
 from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value
 from blueprint.quantities import Duration
+from blueprint.settings.secret_texts import (
+    SECRET,
+    SUBSTITUTION,
+    VARIABLE,
+    is_secret,
+    masked,
+    notations,
+    option_secrets,
+    path_of,
+    pattern_of,
+    secret_variables,
+    secrets_with_variables,
+    starred,
+    starred_line,
+    without_credentials,
+)
 
 if TYPE_CHECKING:
     from blueprint.hocon.values import Json
     from blueprint.plan import ApplicationPlan
     from blueprint.setting import SettingNode
-
-SECRET = "(secret)"
-"""Replaces a secret; two secrets are never compared."""
 
 
 class Secret(str):
@@ -35,47 +45,12 @@ class Secret(str):
         return SECRET
 
 
-_NAMES = re.compile(
-    r"pass(word|wd|phrase)|(^|[^a-z])pwd|secret|credential|tokens?($|[^a-z])|jaas|(^|\.)headers(\.|$)|sasl\.mechanism\.parameters"
-    r"|(api|access|private|account|shared|encryption|signing|ssl|client)[-_.]?key(?!.*(path|file|location)$)",
-    re.IGNORECASE,
-)
-_WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-# These patterns are compiled when they are first used: most applications have no secrets.
-_USER_INFO = r"(?<=://)[^/@\s]+(?=@)"
-_ASSIGNED = r"""(?i)((?:password|passwd|pwd|secret|token|access_?key|sig)\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s;&,"']+)"""
-_QUERY = r"""(?<=[?&;])(?P<key>[\w.%-]+)(?P<sign>=)(?P<value>[^\s&;#"'`,)\]}]+)"""
-"""A parameter in the query of a URL, or of JDBC."""
-
-_SIGNATURES = ("sig", "signature")
-"""Parameters of URLs that are as good as a password."""
-
-_SETTING = (
-    r"""(?P<key>[\w.$-]+)["']?(?P<sign>\s*(?:\+?=|:)\s*)"""
-    r"""(?P<value>"(?:[^"\\]|\\.)*(?:"|\\?$)|'[^']*(?:'|$)|[^\s,{}\[\]"'#]+)"""
-)
-_OPTION = (
-    r"""(?P<key>[\w.$-]+)["'`]?\s*(?P<sign>[=:]?)\s*"""
-    r"""(?P<value>"(?!\s*[=:,)])(?:[^"\\]|\\.)*"|'(?!\s*[=:,)])(?:[^'\\]|\\.)*')"""
-)
-"""An option of a statement of SQL: `'key' = 'value'` or `key 'value'`."""
-
-_STATEMENT = r"(?i)\boptions\s*\("
-_SUBSTITUTION = "${"
-_VARIABLE = r"\$\{([^{}]+)\}"
-_SUBSTITUTIONS = r"(\$\{[^{}]*\})+"
 _REFERENCE = ("env", "file", "as")
 _USER_NAMED = ("streamlets", "topics", "inlets", "outlets", "queries", "volume-mounts")
 """The keys below these are names that the user chooses, which do not make a value secret."""
 
 _SHORTEST = 4
 """A shorter value is too often an ordinary word to be replaced in other texts."""
-
-
-@lru_cache(maxsize=10_000)  # a large blueprint has few different keys, each of them thousands of times
-def is_secret(key: str) -> bool:
-    """Return whether a setting is a secret by its name."""
-    return _NAMES.search(_WORD_BOUNDARY.sub("-", key)) is not None
 
 
 def is_reference(value: object) -> bool:
@@ -162,58 +137,6 @@ def as_json(value: object) -> Json:
             return str(value)
 
 
-def masked(text: str) -> str:
-    """Return a text with `SECRET` in place of user information in URLs, and of values assigned to `password` or the
-    like, also in statements of SQL."""
-    text = re.sub(_ASSIGNED, rf"\g<1>{SECRET}", _without_credentials(text))
-    for start, end in reversed(list(_secret_options(text))):
-        text = f"{text[:start]}{SECRET}{text[end:]}"
-    return text
-
-
-def _without_credentials(text: str) -> str:
-    """Return a text with `SECRET` in place of user information in URLs, and of the secrets in their queries."""
-    return re.sub(_QUERY, _masked_parameter, re.sub(_USER_INFO, SECRET, text))
-
-
-def _masked_parameter(match: re.Match[str]) -> str:
-    return f"{match['key']}={SECRET}" if _is_secret_parameter(match) else match[0]
-
-
-def _is_secret_parameter(match: re.Match[str]) -> bool:
-    readable = match["value"].startswith(("$", "(", "*"))
-    return not readable and (is_secret(match["key"]) or match["key"].lower() in _SIGNATURES)
-
-
-def _secret_options(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the values of options of statements begin and end that are secrets, and not substitutions."""
-    if "'" not in text and '"' not in text:
-        return
-    in_statement = re.search(_STATEMENT, text) is not None
-    for match in re.finditer(_OPTION, text):
-        value = match["value"][1:-1]
-        readable = value in ("", SECRET) or re.fullmatch(_SUBSTITUTIONS, value)
-        if not readable and (match["sign"] or in_statement) and is_secret(match["key"]):
-            yield match.start("value") + 1, match.end("value") - 1
-
-
-def _option_secrets(text: str) -> Iterator[str]:
-    """Yield the secrets in a text: of options of statements, and in the queries of URLs."""
-    yield from (text[start:end] for start, end in _secret_options(text))
-    yield from (match["value"] for match in re.finditer(_QUERY, text) if _is_secret_parameter(match))
-
-
-def _secret_variables(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of the variables that are used in options of statements that are secrets."""
-    if _SUBSTITUTION not in text:
-        return
-    in_statement = re.search(_STATEMENT, text) is not None
-    for match in re.finditer(_OPTION, text):
-        if (match["sign"] or in_statement) and is_secret(match["key"]):
-            for variable in re.findall(_VARIABLE, match["value"]):
-                yield tuple(part.strip(' "') for part in variable.removeprefix("?").split("."))
-
-
 def is_secret_path(path: Sequence[str]) -> bool:
     """Return whether a setting is a secret by its path, not counting the names of streamlets, topics and the like."""
     name = ""
@@ -255,14 +178,15 @@ class Secrets:
         self.add(values)
 
     def add(self, values: Iterable[str]) -> None:
-        """Replace further values, too, from here on; also in the notations of JSON and of URLs."""
-        written = {form for value in values for form in (value, json.dumps(value)[1:-1], quote(value, safe=""))}
+        """Replace further values, and each of their lines, too, from here on; also as JSON, Python and URLs write
+        them."""
+        written = {form for value in values for line in (value, *value.splitlines()) for form in notations(line)}
         with self._lock:
             new = {value for value in written if len(value) >= _SHORTEST} - self._known
             if new:
                 self._known |= new
                 known = sorted(self._known, key=len, reverse=True)
-                self._values = re.compile("|".join(rf"(?<!\w){re.escape(value)}(?!\w)" for value in known))
+                self._values = re.compile("|".join(map(pattern_of, known)))
 
     def follow(self, file: Path) -> None:
         """Replace the content of a file, and each line of it, also when the file is replaced later."""
@@ -277,20 +201,19 @@ class Secrets:
                 if identity != seen:
                     text = file.read_text(encoding="utf-8")
                     self._files[file] = identity
-                    self.add((text.rstrip("\n"), *text.splitlines()))
+                    self.add((text.rstrip("\n"),))
             except (OSError, UnicodeDecodeError):
                 continue
 
     def masked(self, text: str) -> str:
         """Return a text with `SECRET` in place of each secret, including values assigned to `password` or the like."""
-        return self.without(masked(text))
+        return masked(self.without(text))
 
     def without(self, text: str) -> str:
         """Return a text with `SECRET` in place of each value of a secret setting, and of credentials in URLs."""
         if self._files:
             self._read_changed_files()
-        text = _without_credentials(text)
-        return self._values.sub(SECRET, text) if self._values else text
+        return without_credentials(self._values.sub(SECRET, text) if self._values else text)
 
     def line(self, file: str, number: int, text: str) -> str:
         """Return a line of a source with `*` in place of each character of a secret, which preserves columns.
@@ -300,17 +223,14 @@ class Secrets:
             number: of the line, from 1.
             text: of the line.
         """
+        text = self._values.sub(starred, text) if self._values else text
         for span in self._spans:
             if span.file == file and span.line <= number <= span.end_line:
                 start = span.column - 1 if number == span.line else 0
                 end = span.end_column - 1 if number == span.end_line else len(text)
-                if not text[start:end].startswith(_SUBSTITUTION):
+                if not text[start:end].startswith(SUBSTITUTION):
                     text = text[:start] + "*" * len(text[start:end]) + text[end:]
-        if not file.endswith(".py"):
-            for pattern in (_OPTION, _SETTING) if file.endswith(".sql") else (_SETTING,):
-                text = re.sub(pattern, _starred_option if file.endswith(".sql") else _starred_value, text)
-        text = re.sub(_QUERY, _starred_parameter, re.sub(_USER_INFO, _starred, text))
-        return self._values.sub(_starred, text) if self._values else text
+        return starred_line(text, is_sql=file.endswith(".sql"), is_code=file.endswith(".py"))
 
     def json(self, value: Json) -> Json:
         """Return a value without secrets in its strings; the keys of objects stay."""
@@ -360,11 +280,11 @@ def secrets_in(tree: ObjectValue, flow: ObjectValue, known: SettingNode) -> Secr
         known: the settings that the application may have; those that are defined as secrets are secrets.
     """
     texts = list(_texts(tree))
-    variables = {path for text in texts for path in _secret_variables(text)}
+    variables = {path for text in texts for path in secret_variables(text)}
     used = _below_paths(tree, variables) if variables else ()
     scalars = [*_secret_scalars(tree), *_defined_secrets(flow, known), *used]
     values = [scalar.value for scalar in scalars if isinstance(scalar.value, str)]
-    values += [secret for text in texts for secret in _option_secrets(text)]
+    values += [secret for text in texts for secret in option_secrets(text)]
     return Secrets(values, [origin.span for scalar in scalars for origin in scalar.origins])
 
 
@@ -396,12 +316,18 @@ def secrets_of_values(values: Mapping[str, object]) -> Iterator[str]:
     for key, value in values.items():
         yield from _secret_texts(key, value)
     texts = [value for value in values.values() if isinstance(value, str)]
-    for path in {path for text in texts for path in _secret_variables(text)}:
-        found: object = values.get("variables")
-        for key in path:
-            found = found.get(key) if isinstance(found, Mapping) else None
-        if isinstance(found, str):
-            yield found
+    for secret in {secret for text in texts for secret in secrets_with_variables(text)}:
+        used = {variable: _variable(values, path_of(variable)) for variable in re.findall(VARIABLE, secret)}
+        yield from used.values()
+        yield re.sub(VARIABLE, lambda match, used=used: used[match[1]], secret)
+
+
+def _variable(values: Mapping[str, object], path: Sequence[str]) -> str:
+    """Return the value of a variable of a job; "" if it is not a single one."""
+    found: object = values.get("variables")
+    for key in path:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return "" if found is None or isinstance(found, Mapping) else str(found)
 
 
 def parameter_secrets(parameters: Mapping[str, object]) -> Secrets:
@@ -466,31 +392,10 @@ def _secret_texts(key: str, value: object, *, inside: bool = False) -> Iterator[
             if secret or isinstance(value, Secret):
                 yield str(value)
             else:
-                yield from _option_secrets(value)
+                yield from option_secrets(value)
         case Mapping():
             for inner, field in value.items():
                 yield from _secret_texts(str(inner), field, inside=secret)
         case list() | tuple():
             for item in value:
                 yield from _secret_texts(key, item, inside=secret)
-
-
-def _starred(match: re.Match[str]) -> str:
-    return "*" * len(match[0])
-
-
-def _starred_parameter(match: re.Match[str]) -> str:
-    return f"{match['key']}={'*' * len(match['value'])}" if _is_secret_parameter(match) else match[0]
-
-
-def _starred_value(match: re.Match[str]) -> str:
-    value = match["value"]
-    if value.startswith("$") or not is_secret(match["key"]):
-        return match[0]
-    start = match.start("value") - match.start()
-    return match[0][:start] + "*" * len(value) + match[0][start + len(value) :]
-
-
-def _starred_option(match: re.Match[str]) -> str:
-    """Return an option of a statement, in which substitutions are inside the quotes."""
-    return match[0] if re.fullmatch(_SUBSTITUTIONS, match["value"][1:-1]) else _starred_value(match)

@@ -9,7 +9,8 @@ from blueprint.catalog import StreamletDescriptor
 from blueprint.diagnostics import Sources, Span
 from blueprint.hocon import ObjectValue, Origin, Scalar, Value, path_text
 from blueprint.setting import Setting, SettingNode
-from blueprint.settings.secrets import SECRET, Secrets, is_reference, is_secret_path, secrets_in, shown_default
+from blueprint.settings.secret_texts import SECRET
+from blueprint.settings.secrets import Secrets, is_reference, is_secret_path, secrets_in, shown_default
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.runner.topics import channels_of, differences_of, make_topics
 from streamlets.runner.trial import Trial, UpgradeOutcome, read_outcome, write_outcome
 from streamlets.spark.failure import text_of
+from streamlets.spark.output import masked_output
 
 ALL_ENDED = 0
 FAILED = 1
@@ -123,6 +124,7 @@ def run(
         PluginError: no installed package registers the kind of a streamlet.
     """
     require_kinds(plan)
+    secrets = secrets_of(plan)
     inbox: _Inbox = SimpleQueue()
     supervising = threading.Event()
 
@@ -134,13 +136,13 @@ def run(
     with (
         stopping_on_signals(lambda name: inbox.put(Drain(f"stopped by {name}")), stop_now) as take_signals,
         options.state.locked(ACCESS[plan.state_access]) as lock,
+        masked_output(secrets.without),
     ):
         if options.fresh:
             options.state.clear()
         elif not options.taken_over:
             _require_unchanged(options.state, options.compared)
         moved = _take_place(plan, options.state)
-        secrets = secrets_of(plan)
         log = RunLog(options.state.logs / "run.log", json=options.json_log, mask=secrets.masked)
         status = StatusFile(options.state.status_file)
         options.state.keep_launch(options.arguments)

@@ -12,14 +12,16 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
 
 from streamlets.spark.callback_server import open_callback_server
 from streamlets.spark.class_archive import archive_options
 from streamlets.spark.functions import renew_functions
 from streamlets.spark.java import launch_failure, require_java, start_failure
 from streamlets.spark.launch_files import launch_files
-from streamlets.spark.output import forward, keep
+from streamlets.spark.output import append, forward, keep
 from streamlets.spark.session import SessionError, Spark
 from streamlets.spark.settings import SessionPlan, defaults, log_settings, machine_memory
 from streamlets.spark.spark_home import without_zip
@@ -31,13 +33,18 @@ _EXIT_PATIENCE = 1.0
 
 
 def start(
-    plan: SessionPlan, print_line: Callable[[str], None], meanwhile: Callable[[Any], None] | None = None
+    plan: SessionPlan,
+    print_line: Callable[[str], None],
+    meanwhile: Callable[[Any], None] | None = None,
+    *,
+    mask: Callable[[str], str] = str,
 ) -> Spark:
     """Start the JVM and the root session.
 
     Arguments:
         print_line: takes each line that the JVM prints (Spark's console sink does), without its end.
         meanwhile: called with the JVM in a thread of its own while the session starts, which uses one core.
+        mask: replaces secrets in the lines of log files.
 
     Raises:
         SessionError: there is no Java, it is too old, or Spark refuses a setting.
@@ -49,7 +56,6 @@ def start(
     plan.temporary.mkdir(parents=True, exist_ok=True)
     settings = defaults(plan, os.cpu_count() or 1, machine_memory()) | dict(plan.settings)
     log4j = plan.scratch / "log4j2.properties"
-    log4j.write_text(log_settings(plan), encoding="utf-8")
     # In a JVM without memory, threads end and queries hang. If it exits, it is started again and its queries resume.
     own_options = _java_options(settings)
     java_options = (
@@ -77,7 +83,7 @@ def start(
         home = launching.enter_context(without_zip(plan.scratch)) if ours else None
         options = (*archive_options(home, own_options), *java_options)
         launching.enter_context(launch_files(plan.scratch, settings, options))
-        gateway = _launch(plan)
+        gateway = _launch(plan, log4j, mask)
     process: subprocess.Popen[bytes] = gateway.proc
     threading.Thread(target=forward, args=(process.stdout, print_line), name="jvm-output", daemon=True).start()
     if meanwhile is not None:
@@ -116,22 +122,36 @@ def _java_options(settings: Mapping[str, str]) -> list[str]:
         raise SessionError(f"invalid `{name}`: {error}", "close the quotation", setting=name) from error
 
 
-def _launch(plan: SessionPlan) -> Any:
+def _launch(plan: SessionPlan, log4j: Path, mask: Callable[[str], str]) -> Any:
+    """Start Java. Its log and its standard error are pipes, so that no secret gets into a file.
+
+    Arguments:
+        log4j: the file for the settings of the log.
+        mask: replaces secrets in a line.
+    """
     from pyspark.errors import PySparkException
     from pyspark.java_gateway import launch_gateway
 
-    read_end, write_end = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
-    log_thread = threading.Thread(target=keep, args=(read_end, plan.jvm_log), name="jvm-errors", daemon=True)
-    log_thread.start()
+    error_log, errors = _kept(partial(keep, file=plan.jvm_log, mask=mask), "jvm-errors")
+    _, log = _kept(partial(append, file=plan.log_file, mask=mask), "jvm-log")
+    log4j.write_text(log_settings(f"/dev/fd/{log.fileno()}"), encoding="utf-8")
     # A process group of its own: Ctrl-C on the terminal must only reach the runner, or a drain would find no workers.
     # The JVM still exits with the runner, as that closes its standard input.
-    pipes = {"stdout": subprocess.PIPE, "stderr": write_end, "start_new_session": True}
+    pipes = {"stdout": subprocess.PIPE, "stderr": errors, "pass_fds": (log.fileno(),), "start_new_session": True}
     try:
-        with write_end:  # closed here once Java has it, so that the log ends with Java
+        with errors, log:  # closed here once Java has them, so that the logs end with Java
             return launch_gateway(None, pipes)  # type: ignore[no-untyped-call]
     except PySparkException as error:
-        log_thread.join(_LOG_PATIENCE)
+        error_log.join(_LOG_PATIENCE)
         raise launch_failure(_exit_code(error), plan.jvm_log) from error
+
+
+def _kept(take: Callable[[IO[bytes]], None], name: str) -> tuple[threading.Thread, IO[bytes]]:
+    """Return a thread that takes the output of a process, and the end of the pipe for the process."""
+    read_end, write_end = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
+    thread = threading.Thread(target=take, args=(read_end,), name=name, daemon=True)
+    thread.start()
+    return thread, write_end
 
 
 def _exit_code(error: BaseException) -> int:

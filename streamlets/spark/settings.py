@@ -113,21 +113,20 @@ def _local_cores(master: str, cores: int) -> int:
     return cores if match[1] == "*" else int(match[1])
 
 
-def log_settings(plan: SessionPlan) -> str:
-    """Return the properties of log4j2: all messages go to a file of limited size, none to the terminal."""
+def log_settings(file: str) -> str:
+    """Return the properties of log4j2: all messages go to a file, none to the terminal.
+
+    Arguments:
+        file: the path of the file.
+    """
     return f"""\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
-appender.file.type = RollingFile
+appender.file.type = File
 appender.file.name = file
-appender.file.fileName = {plan.log_file}
-appender.file.filePattern = {plan.log_file}.%i
+appender.file.fileName = {file}
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss,SSS}} %p %c{{1}}: %m%n%ex
-appender.file.policies.type = SizeBasedTriggeringPolicy
-appender.file.policies.size = 20MB
-appender.file.strategy.type = DefaultRolloverStrategy
-appender.file.strategy.max = 3
 """
 
 

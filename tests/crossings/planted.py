@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blueprint.catalog import ParameterType, SinkOption
 from blueprint.setting_types import Structure
-from blueprint.settings.secrets import is_secret
+from blueprint.settings.secret_texts import is_secret
 from blueprint.settings.table import SETTINGS
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.egress.registry import SINKS

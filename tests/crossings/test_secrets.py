@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.settings.secrets import SECRET
+from blueprint.settings.secret_texts import SECRET
 from tests.cli.conftest import Flow, flow
 from tests.cli.lsp.editor import Editor
 from tests.crossings.planted import Planter, found_in, settings_of_tables, sinks

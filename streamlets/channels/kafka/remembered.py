@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.plan import TopicPlan
-from blueprint.settings.secrets import SECRET, hidden
+from blueprint.settings.secret_texts import SECRET
+from blueprint.settings.secrets import hidden
 from streamlets.storage import objects
 
 _FILE = "settings.json"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from blueprint.settings.secrets import SECRET
+from blueprint.settings.secret_texts import SECRET
 
 _REFUSED = (400, 413, 422)
 """The answers about what a request has; the others from 400 to 499 are about the URL, the headers or the time."""

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from streamlets.ingress.batch_sources.reading import AttemptFailedError, SourceInstance, creating
+from streamlets.spark.output import masked_output
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,11 +60,12 @@ def main() -> None:
     settings = pickle.loads(first)
     instance = SourceInstance(settings, creating(settings), records=lambda: _SentRecords(out))
     _send(out, READY)
-    while (message := requests.get()) is not None:
-        faulthandler.dump_traceback_later(settings.timeout, file=dump)
-        _answer(out, instance, pickle.loads(message))
-        faulthandler.cancel_dump_traceback_later()
-    instance.close()
+    with masked_output(instance.masked):
+        while (message := requests.get()) is not None:
+            faulthandler.dump_traceback_later(settings.timeout, file=dump)
+            _answer(out, instance, pickle.loads(message))
+            faulthandler.cancel_dump_traceback_later()
+        instance.close()
     out.flush()
     os._exit(0)  # threads of the source do not delay the end
 

@@ -55,7 +55,7 @@ class Driver:
         def start() -> Spark:
             if next(starts):  # the run itself reports the first start
                 report(Seen(SparkStarting(time.time(), context.refs)))
-            spark = launch.start(session, context.print_line)
+            spark = launch.start(session, context.print_line, mask=context.secrets.masked)
             started(spark.process.pid)
             report(Seen(SparkUp(time.time(), context.refs)))
             return spark

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import NoReturn
 
+from blueprint.settings.secrets import secrets_of
 from streamlets.runner.drivers.driver import Driver
 from streamlets.runner.drivers.messages import (
     Assignment,
@@ -64,6 +65,7 @@ class Program:
             report=self._report,
             log=lambda unit, text: send(Logged(unit, text)),
             print_line=lambda line: send(Printed(line)),
+            secrets=secrets_of(assignment.plan),
         )
         self._driver = driver(context, assignment.session, started=lambda java: send(SparkReady(java)))
         self._units: dict[UnitId, Unit] = {unit.id: unit for unit in self._driver.units}

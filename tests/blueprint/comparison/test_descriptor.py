@@ -28,7 +28,7 @@ from blueprint.comparison import (
     read_descriptor,
     to_json,
 )
-from blueprint.settings.secrets import SECRET
+from blueprint.settings.secret_texts import SECRET
 from blueprint.verification.verify import verify
 from tests.blueprint.comparison.described import APPS, READING, application, contract, with_streamlet, with_topics
 from tests.blueprint.paper import PaperCatalog, at, record, streamlet

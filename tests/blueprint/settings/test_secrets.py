@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import quote, quote_plus
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from blueprint.diagnostics import Span
-from blueprint.settings.secrets import Secrets, is_secret_path, masked
+from blueprint.settings.secret_texts import SECRET, masked
+from blueprint.settings.secrets import Secrets, is_secret_path, secrets_of_values
 
 
 @pytest.mark.parametrize(
@@ -75,3 +81,42 @@ def test_lines_keep_their_length() -> None:
         assert not any(text in shown for text in ("abc", "hunter2", "a b", "a:b"))
     assert secrets.line("a.conf", 2, "password = ${PASSWORD}, n = 1") == "password = ${PASSWORD}, n = 1"
     assert secrets.line("a.py", 2, "token = Parameter()") == "token = Parameter()"
+
+
+NOTATIONS: tuple[Callable[[str], str], ...] = (
+    str, repr, ascii, json.dumps, quote, quote_plus, lambda value: quote(value, safe=""),
+    "password={}".format, "password: {}; x=1".format, "token=`{}`".format, "jdbc:x://bob:{}@db/x".format,
+    "https://h/p?sig={}&b=2".format, "a{}b".format, "two\nlines {}\n".format,
+)  # fmt: skip
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), min_size=8, max_size=20))
+def test_a_known_value_is_replaced_whole(value: str) -> None:
+    """Also one with characters that end a value elsewhere, in all notations, and inside words."""
+    assume(len(value.strip()) >= 8 and value not in SECRET)
+    secrets = Secrets([value])
+    for notation in NOTATIONS:
+        assert value not in secrets.masked(notation(value))
+    assert secrets.masked(value) == SECRET
+
+
+def test_each_line_of_a_value_is_replaced() -> None:
+    """Logs are written line by line."""
+    secrets = Secrets(["-----BEGIN KEY-----\nabcd1234\nwxyz5678"])
+    assert secrets.masked("abcd1234") == secrets.masked("wxyz5678") == SECRET
+
+
+@pytest.mark.parametrize(
+    ("values", "secret"),
+    [
+        ({"url": "postgresql://bob:pw-of-bob@h/d"}, "pw-of-bob"),
+        ({"url": "postgresql://bob:pw%40of@h/d"}, "pw@of"),
+        ({"url": "https://h/p?token=to-ken"}, "to-ken"),
+        ({"statements": "x OPTIONS ('password' = '${a.b}-c')", "variables": {"a": {"b": "pw"}}}, "pw-c"),
+        ({"statements": "x OPTIONS ('url' = 'jdbc:x://h/d?password=${pw}')", "variables": {"pw": "open"}}, "open"),
+        ({"statements": "x OPTIONS ('url' = 'x://u:${pw}@h/d')", "variables": {"pw": "open"}}, "open"),
+    ],
+)
+def test_secrets_in_addresses_and_statements_are_known(values: dict[str, object], secret: str) -> None:
+    """A server may repeat a password alone, which a statement composes of variables, or an address encodes."""
+    assert Secrets(secrets_of_values(values)).masked(f"refused: {secret}") == f"refused: {SECRET}"

@@ -11,7 +11,8 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from blueprint.settings.secrets import is_secret, without_secrets
+from blueprint.settings.secret_texts import is_secret
+from blueprint.settings.secrets import without_secrets
 from blueprint.settings.sinks import sink_options
 from streamlets import Sink
 from streamlets.egress import SINKS, SinkQuery

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from streamlets.spark.output import forward, keep
+import pytest
+
+from streamlets.spark.output import append, forward, keep, masked_output
 
 
 def test_lines_are_passed_on_after_one_that_failed() -> None:
@@ -48,6 +51,27 @@ def test_output_is_read_on_where_it_cannot_be_kept(tmp_path: Path) -> None:
     stream = _Lines([lambda: b"lost\n", lines])
     keep(stream, file)
     assert file.read_text() == "kept\n"
+
+
+def test_files_have_no_secrets(tmp_path: Path) -> None:
+    """Neither the one that is replaced by each start, nor the one that all starts append to."""
+    for _ in range(2):
+        keep(io.BytesIO(b"key: open\n"), tmp_path / "jvm.log", mask=lambda line: line.replace("open", "***"))
+        append(io.BytesIO(b"key: open\n"), tmp_path / "spark.log", mask=lambda line: line.replace("open", "***"))
+    assert (tmp_path / "jvm.log").read_text() == "key: ***\n"
+    assert (tmp_path / "spark.log").read_text() == "key: ***\n" * 2
+
+
+def test_prints_have_no_secrets(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of this process, on both streams, until the block is left."""
+    with masked_output(lambda text: text.replace("open", "***")):
+        print("key:", "open")
+        print("open", file=sys.stderr)
+        sys.stdout.writelines(["open", " ", "open\n"])
+        assert not sys.stdout.isatty()
+    print("open")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("key: ***\n*** ***\nopen\n", "***\n")
 
 
 class _Lines(io.BytesIO):
