@@ -74,7 +74,7 @@ def _finding(change: Change, described: Described, against: Against, draft: Draf
         help=change.help,
         severity=_severity(change.needs, against),
     )
-    return replace(diagnostic, change_class=change.needs.value)
+    return replace(diagnostic.about(change.path or change.before), change_class=change.needs.value)
 
 
 def _severity(needs: ChangeClass, against: Against) -> Severity:

@@ -2,7 +2,7 @@
 
 from blueprint.diagnostics.codes import CODES, Code, finding
 from blueprint.diagnostics.fix_kinds import Applicability, FixKind
-from blueprint.diagnostics.model import Diagnostic, Edit, Fix, Frame, Label, Severity, Sources, Span
+from blueprint.diagnostics.model import Diagnostic, Edit, Fix, Frame, Label, Severity, Sources, Span, united
 from blueprint.diagnostics.report import Checked, Report
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "Sources",
     "Span",
     "finding",
+    "united",
 ]

@@ -254,6 +254,8 @@ def finding(
     frames: Iterable[Frame] = (),
     fix: Fix | None = None,
     severity: Severity | None = None,
+    streamlets: Iterable[str] = (),
+    topics: Iterable[str] = (),
 ) -> Diagnostic:
     """Return a finding of a registered code.
 
@@ -268,6 +270,8 @@ def finding(
         frames: as in `Diagnostic`.
         fix: as in `Diagnostic`.
         severity: the severity; default: that of the code.
+        streamlets: as in `Diagnostic`, in any number of times each.
+        topics: as in `Diagnostic`.
 
     Raises:
         KeyError: the code is not registered.
@@ -283,4 +287,6 @@ def finding(
         help=tuple(help),
         frames=tuple(frames),
         fix=fix,
+        streamlets=tuple(dict.fromkeys(streamlets)),
+        topics=tuple(dict.fromkeys(topics)),
     )

@@ -44,6 +44,8 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, object]:
         "frames": [{**_span(frame.span), "function": frame.function} for frame in diagnostic.frames],
         "fix": _fix(diagnostic.fix) if diagnostic.fix else None,
         "class": diagnostic.change_class,
+        "streamlets": list(diagnostic.streamlets),
+        "topics": list(diagnostic.topics),
     }
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 
@@ -94,6 +95,8 @@ class Diagnostic:
         frames: when the user's code raised, its frames, outermost first.
         fix: a mechanical fix.
         change_class: for a change against an older descriptor, its class; None for other findings.
+        streamlets: the streamlets that it concerns, whose blocks, classes or connections have to change.
+        topics: the topics that it concerns.
     """
 
     code: str
@@ -106,11 +109,26 @@ class Diagnostic:
     frames: tuple[Frame, ...] = ()
     fix: Fix | None = field(default=None)
     change_class: str | None = None
+    streamlets: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
 
     @property
     def sort_key(self) -> tuple[object, ...]:
         """Return the sort key in a report: by place, then by code, with findings without a place first."""
         return (self.primary is not None, self.primary.span if self.primary else None, self.code, self.headline)
+
+    def about(self, path: Sequence[str]) -> Diagnostic:
+        """Return the finding as one about a value: it concerns the streamlet or topic that has it.
+
+        Arguments:
+            path: the keys below `flow` or `blueprint`, such as `("streamlets", "sensors", "retry")`.
+        """
+        match path:
+            case ("streamlets", ref, *_):
+                return replace(self, streamlets=(ref,))
+            case ("topics", id, *_):
+                return replace(self, topics=(id,))
+        return self
 
     def _repr_html_(self) -> str:
         """Return the finding for a notebook. It has no excerpts of files, which may contain secrets."""
@@ -122,6 +140,31 @@ class Diagnostic:
         notes = [*places, *(f"because: {cause}" for cause in self.causes), *(f"help: {text}" for text in self.help)]
         items = "".join(f"<li>{html_text(note)}</li>" for note in notes)
         return f"<p><b>{self.severity.value}[{self.code}]</b>: {html_text(self.headline)}</p><ul>{items}</ul>"
+
+
+_ALL_BUT_SUBJECTS = tuple(name for name in Diagnostic.__dataclass_fields__ if name not in ("streamlets", "topics"))
+
+
+def united(findings: Iterable[Diagnostic], *same: str) -> list[Diagnostic]:
+    """Return one finding for each mistake: the first that was reported, with the streamlets and topics of all.
+
+    Arguments:
+        findings: the findings, in order.
+        same: the attributes that findings about one mistake have in common; default: all but streamlets and topics.
+    """
+    mistake = attrgetter(*(same or _ALL_BUT_SUBJECTS))
+    groups: dict[object, list[Diagnostic]] = {}
+    for finding in findings:
+        groups.setdefault(mistake(finding), []).append(finding)
+    return [group[0] if len(group) == 1 else _with_subjects(group) for group in groups.values()]
+
+
+def _with_subjects(findings: Sequence[Diagnostic]) -> Diagnostic:
+    return replace(
+        findings[0],
+        streamlets=tuple(dict.fromkeys(ref for finding in findings for ref in finding.streamlets)),
+        topics=tuple(dict.fromkeys(id for finding in findings for id in finding.topics)),
+    )
 
 
 class Sources:

@@ -34,5 +34,6 @@ def cycle_stops(value: Value | None) -> tuple[Mapping[str, CycleStop] | None, li
         stops[ref] = CycleStop(ref, description, key_span_of(how))
         if len(description.split()) < _FEWEST_WORDS:
             headline = f"`{ref}` of `allow-cycles` must describe how the streamlet stops a cycle"
-            findings.append(finding("wrong-type", headline, span_of(how), help=(f"for example: {_EXAMPLE}",)))
+            help = (f"for example: {_EXAMPLE}",)
+            findings.append(finding("wrong-type", headline, span_of(how), help=help, streamlets=(ref,)))
     return stops, findings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,6 +54,20 @@ class Draft:
         """Return the descriptor of a streamlet; None when it does not exist or its class cannot be described."""
         described = self.described.get(ref)
         return described if isinstance(described, StreamletDescriptor) else None
+
+    def descriptors(self) -> Iterator[tuple[str, StreamletDescriptor]]:
+        """Yield the streamlets whose classes can be described, in the order of the blueprint."""
+        for ref, described in self.described.items():
+            if isinstance(described, StreamletDescriptor):
+                yield ref, described
+
+    def classes(self) -> Iterator[tuple[StreamletDescriptor, tuple[str, ...]]]:
+        """Yield a descriptor of each class, and the streamlets that are instances of it."""
+        instances: dict[str, tuple[StreamletDescriptor, list[str]]] = {}
+        for ref, descriptor in self.descriptors():
+            instances.setdefault(descriptor.class_name, (descriptor, []))[1].append(ref)
+        for descriptor, refs in instances.values():
+            yield descriptor, tuple(refs)
 
     def declared(self, ref: str, place: Span, message: str) -> tuple[Label, ...]:
         """Return a label in a streamlet's class; none in a class of the framework, whose source users do not know."""

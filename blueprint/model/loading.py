@@ -144,7 +144,9 @@ class _Reader:
             return {}
         entries = {}
         for ref, value in section.fields.items():
+            before = len(self.findings)
             entry = self._streamlet(ref, value)
+            self.findings[before:] = [found.about(("streamlets", ref)) for found in self.findings[before:]]
             if entry is not None:
                 entries[ref] = entry
             else:

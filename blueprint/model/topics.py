@@ -43,7 +43,8 @@ class TopicReader:
             if isinstance(value, ObjectValue):
                 entries |= {entry.id: entry for entry in self._topic(id, value)}
             else:
-                self._add(wrong_type(value, f"the topic `{id}`", "an object with `producers` and `consumers`"))
+                expected = "an object with `producers` and `consumers`"
+                self._add(wrong_type(value, f"the topic `{id}`", expected).about(("topics", id)))
                 self.broken = True
         return entries
 
@@ -62,6 +63,7 @@ class TopicReader:
                     label="an unquoted dot starts a nested object",
                     help=(f'write `"{full}" {{ ... }}`',),
                     fix=rewrite(FixKind.QUOTE_TOPIC_ID, (span, full, f'"{full}"')),
+                    topics=(full,),
                 )
             )
             yield from self._topic(full, value)
@@ -80,7 +82,7 @@ class TopicReader:
                 return ()
             value = rest.pop(close[0])
             known = _LISTS if len(close) == 1 else ()
-            self._add(misspelt_key(value, close[0], key, f"the topic `{id}`", known))
+            self._add(misspelt_key(value, close[0], key, f"the topic `{id}`", known).about(("topics", id)))
         if isinstance(value, Scalar) and isinstance(value.value, str):
             span = span_of(value)
             path = port_path(value.text, span)
@@ -92,11 +94,13 @@ class TopicReader:
                     label="this is a string",
                     help=(f"write `{key} = [{value.text}]`",),
                     fix=rewrite(FixKind.LIST_PATH, (span, value.text, f"[{value.text}]")) if path.wellformed else None,
+                    streamlets=(path.streamlet,) if path.wellformed else (),
+                    topics=(id,),
                 )
             )
             return (path,)
         if not isinstance(value, ListValue):
-            self._add(wrong_type(value, f"`{key}` of the topic `{id}`", "a list of port paths"))
+            self._add(wrong_type(value, f"`{key}` of the topic `{id}`", "a list of port paths").about(("topics", id)))
             self.broken = True
             return ()
         self._report_duplicate(id, key, value)
@@ -119,6 +123,7 @@ class TopicReader:
                 label="this list would replace the first one",
                 also=(Label(lost[-1], "first defined here"),),
                 help=(f"give one of the topics another id, or write one list; `{key} += ...` adds to a list",),
+                topics=(id,),
             )
         )
 
@@ -131,12 +136,14 @@ class TopicReader:
                 else:
                     yield port_path(item.text, span_of(item))
             else:
-                self._add(wrong_type(item, f"an entry of `{key}` of the topic `{id}`", "a port path"))
+                subject = f"an entry of `{key}` of the topic `{id}`"
+                self._add(wrong_type(item, subject, "a port path").about(("topics", id)))
                 self.broken = True
 
     def _run_together(self, id: str, key: str, item: Scalar, words: list[str]) -> Iterable[PortPath]:
         """Report port paths without a comma between them, which HOCON reads as one string, and return the paths."""
         span = span_of(item)
+        paths = [port_path(word, span) for word in words]
         self._add(
             finding(
                 "port-path",
@@ -144,9 +151,11 @@ class TopicReader:
                 span,
                 help=(f"write `{', '.join(words)}`",),
                 fix=rewrite(FixKind.SEPARATE_PATHS, (span, item.text, ", ".join(words))),
+                streamlets=(path.streamlet for path in paths),
+                topics=(id,),
             )
         )
-        return [port_path(word, span) for word in words]
+        return paths
 
 
 def _looks_like_topic(value: Value) -> bool:

@@ -58,7 +58,8 @@ def _section_findings(section: ObjectValue, node: SettingNode, path: tuple[str, 
     for key, value in section.fields.items():
         inner = node.inner(key)
         if inner is not None:
-            yield from _value_findings(value, inner, (*path, key))
+            for diagnostic in _value_findings(value, inner, (*path, key)):
+                yield diagnostic.about((*path, key)) if len(path) == 1 else diagnostic
         elif node.setting is not None and node.setting.type is Structure.OPTIONS:
             yield from _option_findings(value, (*path, key))
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from blueprint.diagnostics import CODES, Diagnostic, Label, Severity, Sources, finding
+from blueprint.diagnostics import CODES, Diagnostic, Label, Severity, Sources, finding, united
 from blueprint.diagnostics.codes import FAMILIES
 from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.model.draft import Draft
@@ -57,7 +57,7 @@ class Levels:
 
     def apply(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
         """Return the findings that are not silenced, without duplicates, at their levels in this application."""
-        findings = list(dict.fromkeys(findings))
+        findings = united(findings)
         self._read_comments({finding.primary.span.file for finding in findings if finding.primary is not None})
         kept = []
         for diagnostic in findings:

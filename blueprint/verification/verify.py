@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.catalog import BATCH_SOURCE, Catalog, ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
-from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources
+from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources, united
 from blueprint.diagnostics.fixes import with_fitting_fix
 from blueprint.diagnostics.full import render_full
 from blueprint.drawing import Picture, svg
@@ -88,16 +88,9 @@ class Verification:
         """The drawing of the application as far as it could be read; streamlets with errors are marked."""
         classes = {streamlet.ref: streamlet.class_name for streamlet in self.plan.streamlets} if self.plan else {}
         name = self.plan.name if self.plan else self.blueprint
-        return self.graph.picture(name, classes=classes, faulty=self._streamlets_with_errors())
-
-    def _streamlets_with_errors(self) -> set[str]:
-        """Return the streamlets that an error names in back-quotes, alone or followed by a port."""
-        errors = [finding.headline for finding in self.diagnostics if finding.severity is Severity.ERROR]
-        return {
-            ref
-            for ref in self.graph.streamlets
-            if any(f"`{ref}`" in headline or f"`{ref}." in headline for headline in errors)
-        }
+        errors = [finding for finding in self.diagnostics if finding.severity is Severity.ERROR]
+        faulty = {ref for finding in errors for ref in finding.streamlets}
+        return self.graph.picture(name, classes=classes, faulty=faulty)
 
     def _repr_html_(self) -> str:
         """Return the findings and the drawing for a notebook."""
@@ -333,4 +326,4 @@ def _has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
 
 def _sorted(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return findings by place; equal findings about a place that streamlets share are reported once."""
-    return tuple(sorted(dict.fromkeys(diagnostics), key=lambda diagnostic: diagnostic.sort_key))
+    return tuple(sorted(united(diagnostics), key=lambda diagnostic: diagnostic.sort_key))

@@ -139,4 +139,4 @@ class LogicChecker:
 
 
 def _with_refs(refs: Iterable[str], diagnostic: Diagnostic) -> Diagnostic:
-    return replace(diagnostic, headline=f"{listing(refs)}: {diagnostic.headline}")
+    return replace(diagnostic, headline=f"{listing(refs)}: {diagnostic.headline}", streamlets=tuple(refs))

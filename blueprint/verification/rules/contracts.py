@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from blueprint.avro.model import Array, Contract, Map, Primitive, Record, Schema, Union, type_text
@@ -38,11 +38,18 @@ class AlikePairs:
 
     Arguments:
         first: of the pairs.
-        count: of the pairs.
+        writers: the connections of the outlets.
+        readers: the connections of the inlets.
     """
 
     first: Pair
-    count: int
+    writers: Sequence[Binding]
+    readers: Sequence[Binding]
+
+    @property
+    def count(self) -> int:
+        """The number of the pairs."""
+        return len(self.writers) * len(self.readers)
 
 
 def alike_pairs(draft: Draft) -> Iterator[AlikePairs]:
@@ -63,7 +70,7 @@ def alike_pairs(draft: Draft) -> Iterator[AlikePairs]:
             for read, reading in readers.values():
                 assert written.contract is not None and read.contract is not None
                 pair = Pair(writing[0], reading[0], written, read, written.contract, read.contract)
-                yield AlikePairs(pair, len(writing) * len(reading))
+                yield AlikePairs(pair, writing, reading)
 
 
 _Side = dict[tuple[Span, str], tuple[PortDescriptor, list[Binding]]]
@@ -89,16 +96,17 @@ def contracts(draft: Draft) -> Iterator[Diagnostic]:
         group.append(alike)
         group_at |= dict.fromkeys(places, group)
     for group in groups:
-        first, count = group[0].first, sum(alike.count for alike in group)
-        resolution = check(first.writer_contract, first.reader_contract)
+        resolution = check(group[0].first.writer_contract, group[0].first.reader_contract)
         if resolution.errors:
-            yield _finding(draft, "contract-incompatible", first, count, resolution.errors)
+            yield _finding(draft, "contract-incompatible", group, resolution.errors)
         else:
             for reason in resolution.reasons:
-                yield _finding(draft, "contract-risk", first, count, (reason,))
+                yield _finding(draft, "contract-risk", group, (reason,))
 
 
-def _finding(draft: Draft, code: str, pair: Pair, count: int, reasons: tuple[Reason, ...]) -> Diagnostic:
+def _finding(draft: Draft, code: str, group: Sequence[AlikePairs], reasons: tuple[Reason, ...]) -> Diagnostic:
+    pair, count = group[0].first, sum(alike.count for alike in group)
+    connections = [binding for alike in group for binding in (*alike.readers, *alike.writers)]
     reader, writer = pair.reader.key.path, pair.writer.key.path
     verb = "cannot read" if code == "contract-incompatible" else "may misinterpret"
     topic = pair.reader.topic
@@ -113,6 +121,8 @@ def _finding(draft: Draft, code: str, pair: Pair, count: int, reasons: tuple[Rea
         also=_places(draft, pair, reasons),
         causes=causes,
         help=_help(pair, reasons),
+        streamlets=(binding.key.streamlet for binding in connections),
+        topics=(binding.topic for binding in connections),
     )
 
 
@@ -159,12 +169,12 @@ def partition_columns(draft: Draft) -> Iterator[Diagnostic]:
 
     Expressions are checked by Spark. A Delta table cannot be partitioned by arrays, maps or records.
     """
-    checked = set()
-    for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
-        for outlet in descriptor.outlets if descriptor is not None else ():
-            if outlet.contract is None or (outlet.declared, outlet.partition_by) in checked:
-                continue
-            checked.add((outlet.declared, outlet.partition_by))
+    instances: dict[object, tuple[PortDescriptor, list[str]]] = {}
+    for ref, descriptor in draft.descriptors():
+        for outlet in descriptor.outlets:
+            instances.setdefault((outlet.declared, outlet.partition_by), (outlet, []))[1].append(ref)
+    for outlet, refs in instances.values():
+        if outlet.contract is not None:
             # Spark does not distinguish upper and lower case.
             fields = {field.name.lower(): field.schema for field in outlet.contract.record.fields}
             names = [field.name for field in outlet.contract.record.fields]
@@ -185,7 +195,7 @@ def partition_columns(draft: Draft) -> Iterator[Diagnostic]:
                     continue
                 seen.add(column.lower())
                 headline = f"the outlet `{outlet.name}` is partitioned {fault}"
-                yield finding("partition-column", headline, outlet.declared, help=help)
+                yield finding("partition-column", headline, outlet.declared, help=help, streamlets=refs)
 
 
 def _is_nested(contract: Contract, schema: Schema) -> bool:

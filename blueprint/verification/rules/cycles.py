@@ -50,6 +50,8 @@ def _cycle_finding(draft: Draft, cycle: Cycle) -> Diagnostic:
         also=(Label(edge.span, _edge_text(edge)) for edge in path[1:]),
         causes=causes,
         help=(remedy,),
+        streamlets=streamlets,
+        topics=(edge.source.name for edge in path if edge.source.kind == "topic"),
     )
 
 
@@ -91,6 +93,7 @@ def needless_stops(draft: Draft) -> Iterator[Diagnostic]:
                 f"`{ref}` of `allow-cycles` is not in a cycle",
                 stop.key,
                 help=("remove the entry: it would allow a cycle that is added by mistake",),
+                streamlets=(ref,),
             )
 
 
@@ -124,4 +127,5 @@ def unfed_cycles(draft: Draft) -> Iterator[Diagnostic]:
                 also=(Label(entry.key, "in the same cycle") for entry in entries[1:]),
                 causes=(f"nor {listing(following)}, which can only be reached from there",) if following else (),
                 help=("add an ingress that writes one of the topics of the cycle",),
+                streamlets=cut_off,
             )

@@ -24,11 +24,13 @@ class Directory:
 
     Arguments:
         ref: what writes it: a streamlet, or a query of one.
+        streamlets: the streamlet that writes it, () for a setting of the application.
         path: its absolute path, with symbolic links resolved: two paths may be one directory.
         place: the place that sets it.
     """
 
     ref: str
+    streamlets: tuple[str, ...]
     path: PurePath
     place: Span
 
@@ -72,13 +74,12 @@ def shared_checkpoints(draft: Draft) -> Iterator[Diagnostic]:
 
 def written_directories(draft: Draft, *, checkpoints: bool) -> Iterator[Directory]:
     """Yield the directories outside of topics that an application writes: those of outputs, or explicit checkpoints."""
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        for written in descriptor.directories if descriptor is not None else ():
+    for ref, descriptor in draft.descriptors():
+        for written in descriptor.directories:
             if written.checkpoint == checkpoints:
                 name = f"{ref}.{written.query}" if written.query else ref
                 place = written.place or parameter_place(draft, ref, written.parameter)
-                yield Directory(name, PurePath(os.path.realpath(written.directory)), place)
+                yield Directory(name, (ref,), PurePath(os.path.realpath(written.directory)), place)
 
 
 def checkpoint_bases(draft: Draft) -> Iterator[Directory]:
@@ -87,7 +88,8 @@ def checkpoint_bases(draft: Draft) -> Iterator[Directory]:
         base = spark_scalars(draft.settings.get(*path)).get(_CHECKPOINT_BASE)
         if base is not None and base.text:
             directory = Path(draft.blueprint.directory).absolute() / base.text.removeprefix("file:")
-            yield Directory(_CHECKPOINT_BASE, PurePath(os.path.realpath(directory)), span_of(base))
+            refs = path[1:2] if path[0] == "streamlets" else ()
+            yield Directory(_CHECKPOINT_BASE, refs, PurePath(os.path.realpath(directory)), span_of(base))
 
 
 def _outer(key: tuple[str, ...], by_parts: dict[tuple[str, ...], list[Directory]]) -> tuple[str, ...] | None:
@@ -109,6 +111,7 @@ def _same_directory(writers: list[Directory]) -> Diagnostic:
         causes=(f"a reader of the directory reads the files of {both} as one table",)
         if same else ("some file systems treat them as the same directory",),
         help=("use a separate directory for each",),
+        streamlets=(ref for writer in writers for ref in writer.streamlets),
         severity=None if same else Severity.WARNING,
     )  # fmt: skip
 
@@ -121,6 +124,7 @@ def _nested_directories(inner: Directory, outer: Directory) -> Diagnostic:
         also=(Label(outer.place, f"the directory of `{outer.ref}`"),),
         causes=("a reader of the outer directory reads the inner one, too",),
         help=("use directories that do not contain each other",),
+        streamlets=inner.streamlets + outer.streamlets,
         severity=Severity.WARNING,
     )
 
@@ -134,6 +138,7 @@ def _shared_checkpoint(headline: str, other: Directory, writer: Directory) -> Di
         causes=("a checkpoint belongs to one query: the other one fails when it starts",)
         if writer.key == other.key else ("a reset of the outer checkpoint would delete the inner one, too",),
         help=("give each query a directory of its own, or omit `checkpointLocation`",),
+        streamlets=writer.streamlets + other.streamlets,
     )  # fmt: skip
 
 
@@ -145,5 +150,6 @@ def _base_in_checkpoint(writer: Directory, base: Directory) -> Diagnostic:
         also=(Label(base.place, "the parent of the others"),),
         causes=("a reset of the outer checkpoint would delete the inner ones, too",),
         help=("choose another directory, or omit `checkpointLocation`",),
+        streamlets=writer.streamlets + base.streamlets,
         severity=Severity.WARNING,
     )

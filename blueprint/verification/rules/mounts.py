@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from blueprint.catalog import StreamletDescriptor, VolumeMountDescriptor
@@ -15,11 +16,8 @@ from blueprint.verification.rules.names import dns_label_fault
 
 def mount_declarations(draft: Draft) -> Iterator[Diagnostic]:
     """Names are DNS labels, paths are absolute and without `..`, and both are unique; reported once for each class."""
-    checked: set[str] = set()
-    for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
-        if descriptor is not None and descriptor.class_name not in checked:
-            checked.add(descriptor.class_name)
-            yield from _declarations(descriptor)
+    for descriptor, refs in draft.classes():
+        yield from (replace(found, streamlets=refs) for found in _declarations(descriptor))
 
 
 def _declarations(descriptor: StreamletDescriptor) -> Iterator[Diagnostic]:
@@ -58,10 +56,7 @@ def _path_fault(path: str) -> str | None:
 
 def mount_directories(draft: Draft) -> Iterator[Diagnostic]:
     """Directories are set for volume mounts that exist, and as paths."""
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        if descriptor is None:
-            continue
+    for ref, descriptor in draft.descriptors():
         names = [mount.name for mount in descriptor.volume_mounts]
         for name, value in draft.section(ref, "volume-mounts").items():
             if name not in names:
@@ -72,22 +67,21 @@ def mount_directories(draft: Draft) -> Iterator[Diagnostic]:
                     key_span_of(value),
                     also=(Label(descriptor.declared, "the class"),),
                     help=(f"did you mean {alternatives(close)}?",) if close else (),
+                    streamlets=(ref,),
                 )
             elif not (isinstance(value, Scalar) and isinstance(value.value, str)) and not is_null(value):
                 yield finding(
                     "wrong-type",
                     f"the volume mount `{name}` of `{ref}` must be the path of a directory",
                     span_of(value),
+                    streamlets=(ref,),
                 )
 
 
 def missing_mounts(draft: Draft) -> Iterator[Diagnostic]:
     """The declared path of a mount exists if no directory is set for it. Misspelt names are reported by
     `mount_directories`."""
-    for ref, entry in draft.blueprint.streamlets.items():
-        descriptor = draft.descriptor(ref)
-        if descriptor is None:
-            continue
+    for ref, descriptor in draft.descriptors():
         directories = draft.section(ref, "volume-mounts")
         strays = [name for name in directories if name not in {mount.name for mount in descriptor.volume_mounts}]
         for mount in descriptor.volume_mounts:
@@ -97,8 +91,9 @@ def missing_mounts(draft: Draft) -> Iterator[Diagnostic]:
                 yield finding(
                     "volume-mount-missing",
                     f"no directory is set for the volume mount `{mount.name}` of `{ref}`",
-                    entry.key,
+                    draft.blueprint.streamlets[ref].key,
                     also=(Label(mount.declared, "declared here"),),
                     causes=(f"the directory `{mount.path}` of its declaration does not exist on this machine",),
                     help=(f"write `volume-mounts {{ {mount.name} = some/directory }}` in the block of `{ref}`",),
+                    streamlets=(ref,),
                 )

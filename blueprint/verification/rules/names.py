@@ -12,6 +12,7 @@ from blueprint.hocon.values import Scalar, span_of
 from blueprint.model.blueprint import DEAD_LETTERS
 from blueprint.model.draft import Draft
 from blueprint.spelling import alternatives
+from blueprint.verification.rules.reporting import reported_once
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _CLASS_PATH = re.compile(r"([^\W\d]\w*\.)+[^\W\d]\w*")
@@ -51,6 +52,7 @@ def streamlet_names(draft: Draft) -> Iterator[Diagnostic]:
                 entry.key,
                 causes=(f"the name {fault}",),
                 help=_suggested(entry.ref),
+                streamlets=(entry.ref,),
             )
 
 
@@ -64,6 +66,7 @@ def class_paths(draft: Draft) -> Iterator[Diagnostic]:
                 entry.class_span,
                 label="expected `module.Class`",
                 help=_class_help(entry.class_name),
+                streamlets=(entry.ref,),
             )
 
 
@@ -79,40 +82,34 @@ def is_class_path(text: str) -> bool:
     return _CLASS_PATH.fullmatch(text) is not None
 
 
+@reported_once("headline", "primary")
 def port_names(draft: Draft) -> Iterator[Diagnostic]:
     """A port's name is a DNS label; reported once per declaration, at its place."""
-    reported = set()
-    for ref, entry in draft.blueprint.streamlets.items():
-        descriptor = draft.descriptor(ref)
-        if descriptor is None:
-            continue
+    for ref, descriptor in draft.descriptors():
+        user = Label(draft.blueprint.streamlets[ref].class_span, f"`{ref}` uses the class")
         for kind, ports in (("inlet", descriptor.inlets), ("outlet", descriptor.outlets)):
             for port in ports:
-                fault = dns_label_fault(port.name)
-                if fault and (port.declared, port.name) not in reported:
-                    reported.add((port.declared, port.name))
+                if fault := dns_label_fault(port.name):
                     yield finding(
                         "port-name",
                         f"invalid {kind} name `{port.name}`",
                         port.declared,
-                        also=(Label(entry.class_span, f"`{ref}` uses the class"),),
+                        also=(user,),
                         causes=(f"the name {fault}",),
                         help=_suggested(port.name),
+                        streamlets=(ref,),
                     )
 
 
+@reported_once("headline")
 def shared_port_names(draft: Draft) -> Iterator[Diagnostic]:
     """The ports of a streamlet have different names, even an inlet and an outlet: a path could mean either."""
-    reported = set()
-    for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
-        if descriptor is None:
-            continue
+    for ref, descriptor in draft.descriptors():
         seen = {}
         for kind, port in [("inlet", p) for p in descriptor.inlets] + [("outlet", p) for p in descriptor.outlets]:
             if port.name not in seen:
                 seen[port.name] = (kind, port)
-            elif (descriptor.class_name, port.name) not in reported:
-                reported.add((descriptor.class_name, port.name))
+            else:
                 first_kind, first = seen[port.name]
                 yield finding(
                     "port-name-shared",
@@ -121,6 +118,7 @@ def shared_port_names(draft: Draft) -> Iterator[Diagnostic]:
                     label=f"an {kind}",
                     also=(Label(first.declared, f"an {first_kind}"),),
                     help=("rename one of them",),
+                    streamlets=(ref,),
                 )
 
 
@@ -129,13 +127,14 @@ def topic_names(draft: Draft) -> Iterator[Diagnostic]:
     for id, entry in draft.blueprint.topics.items():
         facts = draft.topics.get(id)
         if fault := _topic_name_fault(id):
-            yield finding("topic-id", f"invalid topic id `{id}`", entry.key, causes=(f"the id {fault}",))
+            yield finding("topic-id", f"invalid topic id `{id}`", entry.key, causes=(f"the id {fault}",), topics=(id,))
         elif facts is not None and facts.name != id and (fault := _topic_name_fault(facts.name)):
             yield finding(
                 "topic-name",
                 f"invalid topic name `{facts.name}`",
                 draft.topic_span(id, "topic", "name"),
                 causes=(f"the name {fault}",),
+                topics=(id,),
             )
         elif facts is not None and facts.channel in draft.channels:
             yield from _reserved_name(draft, id, facts)
@@ -151,26 +150,26 @@ def _reserved_name(draft: Draft, id: str, facts: TopicSettings) -> Iterator[Diag
             f"invalid topic {kind} `{facts.name}`",
             draft.topic_span(id, "topic", "name"),
             causes=(f"the channel `{facts.channel}` reserves names that begin with {alternatives(reserved)}",),
+            topics=(id,),
         )
 
 
+@reported_once("primary.span")
 def cluster_names(draft: Draft) -> Iterator[Diagnostic]:
     """The name of a topic's cluster is a DNS label; reported once for a place that topics share."""
-    reported = set()
     for id in draft.topics:
         name = draft.topic_setting(id, "cluster")
         if not isinstance(name, Scalar) or name.value is None:
             continue
-        fault, place = dns_label_fault(name.text), span_of(name)
-        if fault and name.text.strip() and place not in reported:
-            reported.add(place)
+        if name.text.strip() and (fault := dns_label_fault(name.text)):
             yield finding(
                 "cluster-name",
                 f"invalid cluster name `{name.text}`",
-                place,
+                span_of(name),
                 label=f"the cluster of `{id}`",
                 causes=(f"the name {fault}",),
                 help=_suggested(name.text),
+                topics=(id,),
             )
 
 
@@ -251,6 +250,7 @@ def topic_name_clashes(draft: Draft) -> Iterator[Diagnostic]:
             causes=causes,
             help=("give one of them another `topic.name`",),
             severity=Severity.ERROR if topic.name == other.name else Severity.WARNING,
+            topics=(other.id, topic.id),
         )
 
 
@@ -279,6 +279,8 @@ def dead_letter_topics(draft: Draft) -> Iterator[Diagnostic]:
                     if named
                     else f"give it another id, or add `{ref}.{DEAD_LETTERS}` to its producers",
                 ),
+                streamlets=(ref,),
+                topics=(other,),
             )
 
 

@@ -24,15 +24,14 @@ def checkpoints_in_outputs(draft: Draft) -> Iterator[Diagnostic]:
     for output in outputs:
         for checkpoint in checkpoints:
             whose = f"the checkpoint of `{checkpoint.ref}`"
-            label = Label(checkpoint.place, whose)
             if checkpoint.path.is_relative_to(output.path):
-                yield _around(output, f"{whose} is in the directory that `{output.ref}` writes", label)
+                yield _around(output, f"{whose} is in the directory that `{output.ref}` writes", checkpoint, whose)
             elif output.path.is_relative_to(checkpoint.path):
-                yield _inside(output, f"`{output.ref}` writes inside {whose}", label)
+                yield _inside(output, f"`{output.ref}` writes inside {whose}", checkpoint, whose)
         for base in checkpoint_bases(draft):
             if base.path.is_relative_to(output.path):
                 headline = f"checkpoints of queries are in the directory that `{output.ref}` writes"
-                yield _around(output, headline, Label(base.place, "the parent of the checkpoints"))
+                yield _around(output, headline, base, "the parent of the checkpoints")
         if state.is_relative_to(output.path):
             yield _around(
                 output,
@@ -46,9 +45,8 @@ def outputs_read(draft: Draft) -> Iterator[Diagnostic]:
     """No stream of files reads a directory that the application writes: a topic joins streamlets, and a loop of files
     has no end."""
     outputs = tuple(written_directories(draft, checkpoints=False))
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        for read in descriptor.reads if descriptor is not None else ():
+    for ref, descriptor in draft.descriptors():
+        for read in descriptor.reads:
             reader = f"the stream `{read.stream}` of `{ref}`" if read.stream else f"`{ref}`"
             path = _resolved(read.path)
             for output in outputs:
@@ -63,6 +61,7 @@ def outputs_read(draft: Draft) -> Iterator[Diagnostic]:
                             "write to another directory",
                             "to pass records from one streamlet to another, use a topic",
                         ),
+                        streamlets=(*output.streamlets, ref),
                     )
 
 
@@ -75,25 +74,23 @@ def _state_directory(draft: Draft) -> PurePath:
     return PurePath(os.path.realpath(root if root.name == STATE_DIRECTORY else root / name))
 
 
-def _around(output: Directory, headline: str, *also: Label) -> Diagnostic:
+def _around(output: Directory, headline: str, other: Directory | None = None, label: str = "") -> Diagnostic:
+    return _mixed(output, headline, other, label, "readers of the directory would find files that are not data")
+
+
+def _inside(output: Directory, headline: str, other: Directory | None = None, label: str = "") -> Diagnostic:
+    return _mixed(output, headline, other, label, "a reset deletes everything there, the output included")
+
+
+def _mixed(output: Directory, headline: str, other: Directory | None, label: str, cause: str) -> Diagnostic:
     return finding(
         "checkpoint-in-output",
         headline,
         Label(output.place, f"the directory of `{output.ref}`"),
-        also=also,
-        causes=("readers of the directory would find files that are not data",),
+        also=(Label(other.place, label),) if other is not None else (),
+        causes=(cause,),
         help=("use directories that do not contain each other",),
-    )
-
-
-def _inside(output: Directory, headline: str, *also: Label) -> Diagnostic:
-    return finding(
-        "checkpoint-in-output",
-        headline,
-        Label(output.place, f"the directory of `{output.ref}`"),
-        also=also,
-        causes=("a reset deletes everything there, the output included",),
-        help=("use directories that do not contain each other",),
+        streamlets=(*output.streamlets, *(other.streamlets if other is not None else ())),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from blueprint.avro.spark_problems import spark_problems
@@ -22,11 +23,8 @@ _KEY = re.compile(r"[a-zA-Z][a-zA-Z0-9]*(-[a-zA-Z0-9]+)*")
 
 def parameter_declarations(draft: Draft) -> Iterator[Diagnostic]:
     """Keys are valid and unique, patterns are regular expressions, defaults are valid; reported once for each class."""
-    checked: set[str] = set()
-    for descriptor in map(draft.descriptor, draft.blueprint.streamlets):
-        if descriptor is not None and descriptor.class_name not in checked:
-            checked.add(descriptor.class_name)
-            yield from _declarations(descriptor)
+    for descriptor, refs in draft.classes():
+        yield from (replace(found, streamlets=refs) for found in _declarations(descriptor))
 
 
 def _declarations(descriptor: StreamletDescriptor) -> Iterator[Diagnostic]:
@@ -85,10 +83,7 @@ def pattern_fault(parameter: ParameterDescriptor) -> str | None:
 def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
     """Values are valid for their parameters; reported once for a place that several streamlets share."""
     refs_by_fault: dict[tuple[Span, ParameterDescriptor], tuple[ParameterError, list[str]]] = {}
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        if descriptor is None:
-            continue
+    for ref, descriptor in draft.descriptors():
         known = {parameter.key: parameter for parameter in descriptor.parameters}
         for key, value in draft.section(ref, "parameters").items():
             if key in known and not is_null(value) and pattern_fault(known[key]) is None:
@@ -104,34 +99,34 @@ def parameter_values(draft: Draft) -> Iterator[Diagnostic]:
             also=draft.declared(refs[0], parameter.declared, f"declared here as {parameter.type.value}"),
             causes=(str(fault),),
             help=fault.help,
+            streamlets=refs,
         )
 
 
 def parameter_problems(draft: Draft) -> Iterator[Diagnostic]:
     """Streamlets accept the values of their parameters; reported once for a place that several streamlets share."""
     refs_by_problem: dict[tuple[Span, ParameterProblem], list[str]] = {}
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        for problem in descriptor.parameter_problems if descriptor is not None else ():
+    for ref, descriptor in draft.descriptors():
+        for problem in descriptor.parameter_problems:
             place = parameter_place(draft, ref, problem.path, key=problem.about == "key")
             refs_by_problem.setdefault((place, problem), []).append(ref)
     for (place, problem), refs in refs_by_problem.items():
-        yield finding("parameter-value", f"{listing(refs)}: {problem.message}", place, help=problem.help)
+        headline = f"{listing(refs)}: {problem.message}"
+        yield finding("parameter-value", headline, place, help=problem.help, streamlets=refs)
 
 
 def saved_columns(draft: Draft) -> Iterator[Diagnostic]:
     """Sinks can write the columns of the inlets, and the settings name columns that exist."""
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        contracts = {} if descriptor is None else {inlet.name: inlet.contract for inlet in descriptor.inlets}
-        for saved in descriptor.saves if descriptor is not None else ():
+    for ref, descriptor in draft.descriptors():
+        contracts = {inlet.name: inlet.contract for inlet in descriptor.inlets}
+        for saved in descriptor.saves:
             contract = contracts.get(saved.inlet)
             if contract is None or spark_problems(contract):
                 continue
             columns = spark_columns(contract)
             for problem in column_problems(saved.sink, columns, saved.options, partition_by=saved.partition_by):
-                place = parameter_place(draft, ref, problem.path)
-                yield finding("parameter-value", f"`{ref}`: {problem.message}", place, help=problem.help)
+                place, headline = parameter_place(draft, ref, problem.path), f"`{ref}`: {problem.message}"
+                yield finding("parameter-value", headline, place, help=problem.help, streamlets=(ref,))
 
 
 def parameter_place(draft: Draft, ref: str, path: tuple[str, ...], *, key: bool = False) -> Span:
@@ -164,10 +159,7 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
     """Values are set for parameters that exist; reported once for a place that several streamlets of a class share."""
     refs_by_key: dict[tuple[Span, str, str], list[str]] = {}
     fixes: dict[Span, list[Fix | None]] = {}
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        if descriptor is None:
-            continue
+    for ref, descriptor in draft.descriptors():
         keys = [parameter.key for parameter in descriptor.parameters]
         if len(set(keys)) < len(keys):
             continue  # the value may be meant for one of two parameters with the same key
@@ -180,9 +172,9 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
                 fix = rename_key(FixKind.RENAME_PARAMETER, value, key, only[key]) if key in only else None
                 fixes.setdefault(place, []).append(fix)
     for (place, key, _), refs in refs_by_key.items():
-        descriptor = draft.descriptor(refs[0])
-        assert descriptor is not None
-        keys = [parameter.key for parameter in descriptor.parameters]
+        first = draft.descriptor(refs[0])
+        assert first is not None
+        keys = [parameter.key for parameter in first.parameters]
         close = near(key, keys)
         they, their = ("they have", "their") if len(refs) > 1 else ("it has", "its")
         has = f"{their} config parameters are {listing(keys)}" if keys else f"{they} no config parameters"
@@ -190,18 +182,16 @@ def unknown_parameters(draft: Draft) -> Iterator[Diagnostic]:
             "unknown-parameter",
             f"{listing(refs)} {'have' if len(refs) > 1 else 'has'} no config parameter `{key}`",
             place,
-            also=draft.declared(refs[0], descriptor.declared, "the class"),
+            also=draft.declared(refs[0], first.declared, "the class"),
             help=(f"did you mean {alternatives(close)}?" if close else has,),
             fix=fixes[place][0] if len(set(fixes[place])) == 1 else None,
+            streamlets=refs,
         )
 
 
 def missing_parameters(draft: Draft) -> Iterator[Diagnostic]:
     """Parameters without a default have a value; misspelt keys are reported by `unknown_parameters`."""
-    for ref, entry in draft.blueprint.streamlets.items():
-        descriptor = draft.descriptor(ref)
-        if descriptor is None:
-            continue
+    for ref, descriptor in draft.descriptors():
         values = draft.section(ref, "parameters")
         known = {parameter.key for parameter in descriptor.parameters}
         strays = [key for key in values if key not in known]
@@ -214,9 +204,10 @@ def missing_parameters(draft: Draft) -> Iterator[Diagnostic]:
             yield finding(
                 "parameter-missing",
                 f"no value is set for the config parameter `{parameter.key}` of `{ref}`",
-                entry.key,
+                draft.blueprint.streamlets[ref].key,
                 also=draft.declared(ref, parameter.declared, f"{parameter.type.value}, without a default{described}"),
                 help=(f"write `parameters {{ {parameter.key} = ... }}` in the block of `{ref}`",),
+                streamlets=(ref,),
             )
 
 

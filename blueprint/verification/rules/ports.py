@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypedDict
 
 from blueprint.catalog import StreamletDescriptor
 from blueprint.diagnostics import Diagnostic, Fix, FixKind, Label, finding
@@ -14,6 +15,14 @@ from blueprint.model.wiring import PortKey, Stray
 from blueprint.spelling import alternatives, listing, near
 from blueprint.verification.rules.links import MissingLink, missing_links
 from blueprint.verification.rules.names import as_dns_label, dns_label_fault
+
+
+class Concerned(TypedDict):
+    """What a finding concerns, as arguments of `finding`."""
+
+    streamlets: Sequence[str]
+    topics: Sequence[str]
+
 
 _KIND: dict[Role, str] = {"producer": "outlet", "consumer": "inlet"}
 
@@ -29,6 +38,7 @@ def malformed_paths(draft: Draft) -> Iterator[Diagnostic]:
             label=f"expected `streamlet.{_KIND[stray.role]}`",
             help=_meant(stray),
             fix=_fix([stray]),
+            **_concerned(draft, stray),
         )
 
 
@@ -61,6 +71,7 @@ def unknown_streamlets(draft: Draft) -> Iterator[Diagnostic]:
             if draft.blueprint.streamlets
             else (),
             fix=_fix(strays),
+            **_concerned(draft, *strays),
         )
 
 
@@ -88,6 +99,7 @@ def unknown_ports(draft: Draft) -> Iterator[Diagnostic]:
             causes=(has,),
             help=_port_help(path, close),
             fix=_fix([stray]),
+            **_concerned(draft, stray),
         )
 
 
@@ -122,6 +134,7 @@ def wrong_directions(draft: Draft) -> Iterator[Diagnostic]:
                 label=f"expected an {expected}",
                 also=_declarations(draft, stray, kind),
                 help=_direction_help(stray),
+                **_concerned(draft, stray),
             )
 
 
@@ -135,6 +148,7 @@ def _swapped(draft: Draft, id: str, strays: list[Stray]) -> Diagnostic:
         also=[Label(stray.path.span, "this is an outlet") for stray in strays if stray.role == "consumer"][:1]
         + list(_declarations(draft, first, "inlet")),
         help=("outlets are producers, inlets are consumers",),
+        **_concerned(draft, *strays),
     )
 
 
@@ -170,6 +184,7 @@ def ports_listed_twice(draft: Draft) -> Iterator[Diagnostic]:
             stray.path.span,
             also=(Label(first.span, "first listed here"),),
             help=_meant(stray) or ("remove one of them",),
+            **_concerned(draft, stray),
         )
 
 
@@ -192,6 +207,8 @@ def ports_bound_twice(draft: Draft) -> Iterator[Diagnostic]:
                     if key.role == "producer"
                     else "keep one; several outlets may write the same topic",
                 ),
+                streamlets=(key.streamlet,),
+                topics=topics,
             )
 
 
@@ -219,7 +236,15 @@ def _unconnected(draft: Draft, link: MissingLink) -> Diagnostic:
     elif link.inlets:
         inlets = f"the inlet{'s' if len(link.inlets) > 1 else ''} {listing(inlet.path for inlet in link.inlets)}"
         headline = f"no topic connects the outlet `{key.path}` to {inlets}"
-    return finding("port-unconnected", headline, draft.blueprint.streamlets[key.streamlet].key, also=also, help=(help,))
+    return finding(
+        "port-unconnected",
+        headline,
+        draft.blueprint.streamlets[key.streamlet].key,
+        also=also,
+        help=(help,),
+        streamlets=(port.streamlet for port in (key, *link.inlets)),
+        topics=(link.topic,) if link.topic is not None else (),
+    )
 
 
 def _topic_text(key: PortKey, others: Iterable[PortKey]) -> str:
@@ -240,11 +265,19 @@ def _no_topics(draft: Draft, missing: list[PortKey]) -> Diagnostic:
         entry.key,
         label=f"`{missing[0].path}` is not connected to a topic",
         help=("add a section:\n" + "\n".join(["topics {", *lines, "}"]),),
+        streamlets=(key.streamlet for key in missing),
     )
 
 
 def _strays(draft: Draft, kind: str) -> Iterator[Stray]:
     return (stray for stray in draft.wiring.strays if stray.kind == kind)
+
+
+def _concerned(draft: Draft, *strays: Stray) -> Concerned:
+    """Return what misspelt paths concern: the topics that list them, and the streamlets that they name or mean."""
+    named = [stray.path.streamlet for stray in strays] + [stray.meant.streamlet for stray in strays if stray.meant]
+    known = {*draft.blueprint.streamlets, *draft.blueprint.broken}
+    return {"streamlets": [ref for ref in named if ref in known], "topics": [stray.topic for stray in strays]}
 
 
 def _meant(stray: Stray) -> tuple[str, ...]:

@@ -17,36 +17,32 @@ from blueprint.settings.retry import RetryOptionError, is_option, option
 from blueprint.settings.spark_settings import is_unknown, meant
 from blueprint.settings.values import retry_options, spark_settings, spark_settings_by_path, streamlet_settings
 from blueprint.spelling import alternatives, near
+from blueprint.verification.rules.reporting import reported_once
 
 if TYPE_CHECKING:
     from blueprint.comparison.descriptor import Queries
 
 
-def settings(draft: Draft) -> Iterator[Diagnostic]:
+@reported_once("code", "primary", "causes", "help")
+def settings(draft: Draft) -> Iterable[Diagnostic]:
     """Every setting exists and has a valid value; reported once for a place that several streamlets share."""
-    reported = set()
-    for diagnostic in draft.misfits:
-        mistake = (diagnostic.code, diagnostic.primary, diagnostic.causes, diagnostic.help)
-        if mistake not in reported:
-            reported.add(mistake)
-            yield diagnostic
+    return draft.misfits
 
 
+@reported_once("primary")
 def settings_set_twice(draft: Draft) -> Iterator[Diagnostic]:
     """A file sets a single value once; a substitution, or another file, may replace it."""
-    reported = set()
     for path, value in _single_values(draft.settings, ()):
         *others, last = value.origins
         same_file = [origin for origin in others if origin.span.file == last.span.file and origin.via is None]
-        if same_file and last.via is None and value.value is not None and last.span not in reported:
-            reported.add(last.span)
+        if same_file and last.via is None and value.value is not None:
             yield finding(
                 "setting-twice",
                 f"`{path_text(path)}` is set twice",
                 key_span_of(value),
                 also=[Label(origin.key or origin.span, "has no effect") for origin in same_file],
                 help=["remove one of them: the last one wins"],
-            )
+            ).about(path)
 
 
 def _single_values(value: Value, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Scalar]]:
@@ -63,10 +59,7 @@ def owners_of_settings(draft: Draft) -> Iterator[Diagnostic]:
         yield from _unknown_owners(draft, ("streamlets",), draft.blueprint.streamlets, "streamlet")
     if not draft.blueprint.topics_broken:
         yield from _unknown_owners(draft, ("topics",), draft.blueprint.topics, "topic")
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        if descriptor is None:
-            continue
+    for ref, descriptor in draft.descriptors():
         for section, ports in (("inlets", descriptor.inlets), ("outlets", descriptor.outlets)):
             names = [port.name for port in ports]
             yield from _unknown_owners(draft, ("streamlets", ref, section), names, section[:-1], f" of `{ref}`")
@@ -78,16 +71,13 @@ def queries_of_settings(draft: Draft, queries: Queries) -> Iterator[Diagnostic]:
         yield from _unknown_owners(draft, ("streamlets", ref, "queries"), known, "query", f" of `{ref}`")
 
 
+@reported_once("primary")
 def retry_contradictions(draft: Draft) -> Iterator[Diagnostic]:
     """`min-backoff` is not longer than `max-backoff`."""
-    reported = set()
     for ref in _readable(draft, "retry", "spark"):
         retry = streamlet_settings(draft.settings, ref).retry
-        if retry.min_backoff <= retry.max_backoff:
-            continue
-        spans = list(dict.fromkeys(span_of(value) for value in _backoffs(draft, ref)))
-        if spans[0] not in reported:
-            reported.add(spans[0])
+        if retry.min_backoff > retry.max_backoff:
+            spans = list(dict.fromkeys(span_of(value) for value in _backoffs(draft, ref)))
             yield finding(
                 "retry-settings",
                 f"`min-backoff` of `{ref}` is longer than its `max-backoff`",
@@ -95,6 +85,7 @@ def retry_contradictions(draft: Draft) -> Iterator[Diagnostic]:
                 also=[Label(span, "set here") for span in spans[1:]],
                 causes=[f"`min-backoff` is {retry.min_backoff}, `max-backoff` is {retry.max_backoff}"],
                 help=["raise `max-backoff`, or lower `min-backoff`"],
+                streamlets=(ref,),
             )
 
 
@@ -114,31 +105,31 @@ def _backoffs(draft: Draft, ref: str) -> list[Value]:
     return [value for value in (*ours, *pstl) if value is not None]
 
 
+@reported_once()
 def retry_names(draft: Draft) -> Iterator[Diagnostic]:
     """PSTL's retry options among the Spark settings exist and have valid values."""
-    sections = [("runtimes", "spark"), *(("streamlets", ref, "spark") for ref in draft.blueprint.streamlets)]
-    reported = set()
-    for path in sections:
+    for path in _spark_sections(draft):
         for name, value in retry_options(draft.settings.get(*path)):
             try:
                 option(name, value.text)
             except RetryOptionError as error:
-                if (place := span_of(value)) not in reported:
-                    reported.add(place)
-                    code = "unknown-setting" if error.unknown else "setting-type"
-                    yield finding(code, str(error), key_span_of(value) if error.unknown else place, help=error.help)
+                code = "unknown-setting" if error.unknown else "setting-type"
+                place = key_span_of(value) if error.unknown else span_of(value)
+                yield finding(code, str(error), place, help=error.help).about(path)
 
 
+def _spark_sections(draft: Draft) -> list[tuple[str, ...]]:
+    return [("runtimes", "spark"), *(("streamlets", ref, "spark") for ref in draft.blueprint.streamlets)]
+
+
+@reported_once()
 def spark_setting_names(draft: Draft) -> Iterator[Diagnostic]:
     """Spark, or probably a plug-in, has every Spark setting; reported once for a place that streamlets share."""
-    sections = [("runtimes", "spark"), *(("streamlets", ref, "spark") for ref in draft.blueprint.streamlets)]
-    reported = set()
-    for path in sections:
+    for path in _spark_sections(draft):
         section = draft.settings.get(*path)
-        for keys, name, value in spark_settings_by_path(section):
-            if is_option(name.removeprefix("spark.")) or not is_unknown(name) or key_span_of(value) in reported:
+        for keys, name, _ in spark_settings_by_path(section):
+            if is_option(name.removeprefix("spark.")) or not is_unknown(name):
                 continue
-            reported.add(key_span_of(value))
             close = meant(name)
             yield finding(
                 "spark-setting-unknown",
@@ -147,7 +138,7 @@ def spark_setting_names(draft: Draft) -> Iterator[Diagnostic]:
                 help=(
                     f"did you mean {alternatives(close)}?" if close else "Spark ignores settings that it does not know",
                 ),
-            )
+            ).about(path)
 
 
 def _misspelt_key(section: Value | None, keys: tuple[str, ...], name: str, close: tuple[str, ...]) -> Span | None:
@@ -195,12 +186,14 @@ def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
                 Label(draft.topic_key(id, "channel"), f"`{channel}` stores `{id}`") for id, channel in topics.items()
             ],
             help=["write `trigger { processing-time = 0 seconds }` for batches without a pause"],
+            streamlets=slow_of,
+            topics=topics,
         )
 
 
+@reported_once("primary")
 def real_time_intervals(draft: Draft) -> Iterator[Diagnostic]:
     """Spark accepts the time between the checkpoints of a real-time trigger; reported once for a shared place."""
-    reported = set()
     common = spark_settings(draft.settings)
     for ref in _readable(draft, "trigger", "queries"):
         own = streamlet_settings(draft.settings, ref)
@@ -210,14 +203,14 @@ def real_time_intervals(draft: Draft) -> Iterator[Diagnostic]:
         for path in (("trigger",), ("streamlets", ref, "trigger"), *inner):
             value = draft.settings.get(*path, "real-time")
             interval = DURATION.value(value)
-            if value is None or interval is None or interval >= SHORTEST_REAL_TIME or span_of(value) in reported:
+            if value is None or interval is None or interval >= SHORTEST_REAL_TIME:
                 continue
-            reported.add(span_of(value))
             yield finding(
                 "setting-type",
                 f"`real-time` of `{path_text(path)}` must be {SHORTEST_REAL_TIME} or longer",
                 span_of(value),
                 causes=("Spark does not accept shorter times between two checkpoints; records do not wait for them",),
+                streamlets=(ref,),
             )
 
 
@@ -261,4 +254,4 @@ def _unknown_owners(
                 f"settings for the unknown {kind} `{key}`{suffix}",
                 key_span_of(value),
                 help=(f"did you mean {alternatives(close)}?",) if close else (),
-            )
+            ).about(path if len(path) > 1 else ())

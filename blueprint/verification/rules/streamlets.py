@@ -11,6 +11,7 @@ from blueprint.hocon.values import Scalar
 from blueprint.model.blueprint import StreamletEntry
 from blueprint.model.draft import Draft
 from blueprint.spelling import alternatives, listing
+from blueprint.verification.rules.reporting import reported_once
 
 _CODES: Mapping[LoadFailureKind, tuple[str, str]] = {
     LoadFailureKind.MODULE_NOT_FOUND: ("module-not-found", "the module of `{name}` does not exist"),
@@ -70,6 +71,7 @@ def load_failures(draft: Draft) -> Iterator[Diagnostic]:
             causes=(failure.message,) if failure.message else (),
             help=(*near, *((_HELP[failure.kind],) if failure.kind in _HELP else ())),
             frames=failure.frames,
+            streamlets=(entry.ref for entry in entries),
         )
 
 
@@ -78,20 +80,14 @@ def _users(refs: list[str]) -> tuple[str, ...]:
     return (f"for {listing(refs)}",) if len(refs) > 1 else ()
 
 
+@reported_once("code", "headline", "primary")
 def catalog_findings(draft: Draft) -> Iterator[Diagnostic]:
     """The catalog has no problems with streamlets and the schemas of their ports; reported once for each class."""
-    reported = set()
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        if descriptor is None:
-            continue
+    for ref, descriptor in draft.descriptors():
         ports = (*descriptor.inlets, *descriptor.outlets)
         for problem in (*descriptor.problems, *(problem for port in ports for problem in port.problems)):
-            if problem.code == "schema-missing":
-                yield _of_streamlet(draft, ref, problem)
-            elif (mistake := (problem.code, problem.headline, problem.primary)) not in reported:
-                reported.add(mistake)
-                yield problem
+            shown = _of_streamlet(draft, ref, problem) if problem.code == "schema-missing" else problem
+            yield replace(shown, streamlets=(ref,))
 
 
 def _of_streamlet(draft: Draft, ref: str, problem: Diagnostic) -> Diagnostic:

@@ -14,9 +14,8 @@ from blueprint.verification.rules.parameters import parameter_place
 def shared_tcp_ports(draft: Draft) -> Iterator[Diagnostic]:
     """No two streamlets listen on the same port, because only the first one that starts would get it."""
     by_port: dict[int, list[tuple[str, Span]]] = defaultdict(list)
-    for ref in draft.blueprint.streamlets:
-        descriptor = draft.descriptor(ref)
-        for listening in descriptor.listening if descriptor is not None else ():
+    for ref, descriptor in draft.descriptors():
+        for listening in descriptor.listening:
             by_port[listening.port].append((ref, parameter_place(draft, ref, listening.parameter)))
     for port, users in by_port.items():
         if len(users) > 1:
@@ -28,4 +27,5 @@ def shared_tcp_ports(draft: Draft) -> Iterator[Diagnostic]:
                 also=[Label(other, f"the port of `{ref}`") for ref, other in others],
                 causes=("only the first one that starts can use the port; the others fail",),
                 help=("use a different port for each",),
+                streamlets=(ref for ref, _ in users),
             )

@@ -38,6 +38,7 @@ def topics_without_producers(draft: Draft) -> Iterator[Diagnostic]:
                     f"add the outlet that writes it: `producers = [...]` in `{entry.id}`",
                     "or set `managed = false` if others write it",
                 ),
+                topics=(entry.id,),
             )
 
 
@@ -50,6 +51,7 @@ def topics_without_consumers(draft: Draft) -> Iterator[Diagnostic]:
                 f"no streamlet reads the topic `{entry.id}`",
                 entry.key,
                 help=("ignore this if others read it; `flow tail` shows its records",),
+                topics=(entry.id,),
             )
 
 
@@ -79,6 +81,7 @@ def unused_topics(draft: Draft) -> Iterator[Diagnostic]:
                 f"the topic `{id}` has neither producers nor consumers",
                 entry.key,
                 help=("add `producers` and `consumers`, or remove the topic",),
+                topics=(id,),
             )
 
 
@@ -100,6 +103,7 @@ def unknown_channels(draft: Draft) -> Iterator[Diagnostic]:
                 if close
                 else f"known channels are {listing(sorted(draft.channels))}",
             ),
+            topics=ids,
         )
 
 
@@ -128,6 +132,7 @@ def settings_of_unmanaged_topics(draft: Draft) -> Iterator[Diagnostic]:
                     Label(draft.topic_key(id, "managed"), "created by others"),
                 ),
                 help=(f"remove {listing(settings)}, or let the application create the topic: `managed = true`",),
+                topics=(id,),
             )
 
 
@@ -148,6 +153,7 @@ def misspelt_topic_settings(draft: Draft) -> Iterator[Diagnostic]:
                     key_span_of(value),
                     help=(f"did you mean {alternatives(close)}?",),
                     fix=rename_key(FixKind.RENAME_TOPIC_SETTING, value, key, only[key]) if key in only else None,
+                    topics=(id,),
                 )
 
 
@@ -175,6 +181,7 @@ def two_clusters(draft: Draft) -> Iterator[Diagnostic]:
                 draft.topic_key(id, "bootstrap", "servers"),
                 also=(Label(draft.topic_key(id, "cluster"), "the cluster"),),
                 help=("remove one of them: the servers would win",),
+                topics=(id,),
             )
 
 
@@ -198,6 +205,8 @@ def dead_letters_on_another_channel(draft: Draft) -> Iterator[Diagnostic]:
                 also=(Label(port.declared, "this outlet has dead letters"),),
                 causes=("a query writes records and their dead letters to one channel",),
                 help=(f"set one channel for `{topic.id}` and `{letters.id}`, or move the outlet to another streamlet",),
+                streamlets=(key.streamlet,),
+                topics=(topic.id,),
             )
 
 
@@ -205,7 +214,7 @@ def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
     """The settings of a topic are those that its channel can work with; equal problems of topics are one finding."""
     if draft.misfits:
         return
-    places: dict[tuple[str, str], tuple[TopicProblem, dict[Span | None, None]]] = {}
+    places: dict[tuple[str, str], tuple[TopicProblem, dict[Span | None, None], list[str]]] = {}
     contracts: dict[str, list[Contract]] = defaultdict(list)
     for binding in draft.wiring.bindings:
         if binding.port is not None and binding.port.contract is not None:
@@ -217,11 +226,22 @@ def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
         traits = draft.channels.get(topic.channel)
         for problem in traits.problems(topic) if traits is not None else ():
             if (place := _place(draft, topic, problem)) not in misspelt:  # the other rule explains it
-                places.setdefault((problem.code, problem.message), (problem, {}))[1][place] = None
-    for problem, spans in places.values():
+                _, spans, ids = places.setdefault((problem.code, problem.message), (problem, {}, []))
+                spans[place] = None
+                ids.append(topic.id)
+    senders = {topic.id: ref for ref, topic in draft.dead_letters.items()}
+    for problem, spans, ids in places.values():
         first, *others = spans
-        also = [Label(span, "also here") for span in others if span is not None]
-        yield finding(problem.code, problem.message, first, also=also, causes=problem.causes, help=problem.help)
+        yield finding(
+            problem.code,
+            problem.message,
+            first,
+            also=[Label(span, "also here") for span in others if span is not None],
+            causes=problem.causes,
+            help=problem.help,
+            streamlets=(senders[id] for id in ids if id in senders),
+            topics=ids,
+        )
 
 
 def problems_of_inlets(draft: Draft) -> Iterator[Diagnostic]:
@@ -250,7 +270,15 @@ def problems_of_inlets(draft: Draft) -> Iterator[Diagnostic]:
         for problem in traits.inlet_problems(settings):
             value = draft.settings.get("streamlets", ref, "inlets", port, *problem.path)
             span = span_of(value) if value is not None and value.origins else draft.blueprint.streamlets[ref].key
-            yield finding(problem.code, problem.message, span, causes=problem.causes, help=problem.help)
+            yield finding(
+                problem.code,
+                problem.message,
+                span,
+                causes=problem.causes,
+                help=problem.help,
+                streamlets=(ref,),
+                topics=(binding.topic,),
+            )
 
 
 def requirements_of_channels(draft: Draft) -> Iterator[Diagnostic]:
@@ -258,14 +286,14 @@ def requirements_of_channels(draft: Draft) -> Iterator[Diagnostic]:
     if draft.misfits:
         return
     artifacts = spark_artifacts(draft.settings, Path(draft.blueprint.directory))
-    first: dict[str, str] = {}
+    stored: dict[str, list[str]] = defaultdict(list)
     for id, facts in draft.topics.items():
-        first.setdefault(facts.channel, id)
-    for channel in sorted(name for name in first if name in draft.channels):
+        stored[facts.channel].append(id)
+    for channel in sorted(name for name in stored if name in draft.channels):
         for lack in draft.channels[channel].unmet(artifacts):
             value = draft.settings.get(*lack.path) if lack.path else None
-            place = span_of(value) if value is not None else draft.topic_span(first[channel], "channel")
-            yield finding("channel-requirement", lack.message, place, help=(lack.help,))
+            place = span_of(value) if value is not None else draft.topic_span(stored[channel][0], "channel")
+            yield finding("channel-requirement", lack.message, place, help=(lack.help,), topics=stored[channel])
 
 
 def _place(draft: Draft, topic: TopicSettings, problem: TopicProblem) -> Span | None:

@@ -24,6 +24,7 @@ def split_transactions(draft: Draft) -> Iterator[Diagnostic]:
         readers = [binding for binding in bindings if binding.key.role == "consumer"]
         if not spouts or not readers:
             continue
+        concerned = [binding.key.streamlet for binding in spouts]
         message = f"a batch may have only a part of a transaction of {listing(s.key.path for s in spouts)}"
         for reader in readers:
             if (limit := _limit(draft, reader)) is not None:
@@ -33,6 +34,8 @@ def split_transactions(draft: Draft) -> Iterator[Diagnostic]:
                     Label(limit, f"a limit for the batches of `{reader.key.path}`"),
                     causes=(f"the channel `{topic.channel}` counts records for a limit, not transactions",),
                     help=(f"remove `max-records`, or store `{id}` on another channel",),
+                    streamlets=(*concerned, reader.key.streamlet),
+                    topics=(id,),
                 )
         keyed = [binding for binding in spouts if binding.port is not None and binding.port.partition_by]
         if keyed and traits.partitions(topic) != 1:
@@ -44,6 +47,8 @@ def split_transactions(draft: Draft) -> Iterator[Diagnostic]:
                 ),
                 causes=("a transaction becomes visible in one partition after the other",),
                 help=(f"give `{id}` one partition, or remove `partition-by` of `{keyed[0].key.path}`",),
+                streamlets=concerned,
+                topics=(id,),
             )
         if len(spouts) > 1:
             yield finding(
@@ -52,6 +57,8 @@ def split_transactions(draft: Draft) -> Iterator[Diagnostic]:
                 Label(draft.blueprint.topics[id].key, f"{len(spouts)} spouts write to this topic"),
                 causes=("readers wait for the first of several open transactions, which may cut the others",),
                 help=("give each spout a topic of its own",),
+                streamlets=concerned,
+                topics=(id,),
             )
 
 

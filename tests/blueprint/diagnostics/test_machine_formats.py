@@ -70,6 +70,8 @@ def test_json_is_complete() -> None:
         "frames": [{**PLACE, "function": "f"}],
         "fix": {"title": "write `name`", "applicability": "safe", "edits": [{**PLACE, "replacement": "name"}]},
         "class": None,
+        "streamlets": [],
+        "topics": [],
     }
 
 
