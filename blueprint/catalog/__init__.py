@@ -1,0 +1,50 @@
+"""The interface to streamlets, channels and sinks for the language, in plain data. `streamlets` implements it."""
+
+from blueprint.catalog.catalog import Catalog
+from blueprint.catalog.channels import ChannelTraits, InletSettings, TopicProblem, TopicSettings
+from blueprint.catalog.connectors import Connector, SparkArtifacts, UnmetRequirement
+from blueprint.catalog.parameters import ParameterDescriptor, ParameterProblem, ParameterType, PathTraits
+from blueprint.catalog.requests import LoadFailure, LoadFailureKind, PortSetting, StreamletRequest
+from blueprint.catalog.sinks import OUTPUT_MODES, SINK_NOT_INSTALLED, OutputMode, SinkOption, SinkTraits
+from blueprint.catalog.streamlets import (
+    BATCH_SOURCE,
+    ListeningPort,
+    PortDescriptor,
+    ReadPath,
+    SavedInlet,
+    StreamletDescriptor,
+    VolumeMountDescriptor,
+    WrittenDirectory,
+)
+
+__all__ = [
+    "BATCH_SOURCE",
+    "OUTPUT_MODES",
+    "SINK_NOT_INSTALLED",
+    "Catalog",
+    "ChannelTraits",
+    "Connector",
+    "InletSettings",
+    "ListeningPort",
+    "LoadFailure",
+    "LoadFailureKind",
+    "OutputMode",
+    "ParameterDescriptor",
+    "ParameterProblem",
+    "ParameterType",
+    "PathTraits",
+    "PortDescriptor",
+    "PortSetting",
+    "ReadPath",
+    "SavedInlet",
+    "SinkOption",
+    "SinkTraits",
+    "SparkArtifacts",
+    "StreamletDescriptor",
+    "StreamletRequest",
+    "TopicProblem",
+    "TopicSettings",
+    "UnmetRequirement",
+    "VolumeMountDescriptor",
+    "WrittenDirectory",
+]
