@@ -29,7 +29,7 @@ from pyspark.sql import functions as F
 from benchmarks.processes import processor_time
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
-from streamlets.channels.base import Branch
+from streamlets.channels.base import Branch, TopicQuery
 from streamlets.channels.delta.channel import DeltaChannel
 
 FIELDS: list[dict[str, Any]] = [
@@ -134,7 +134,8 @@ def delta_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
 
     def write(source: DataFrame, streamlet: str, topic: Any) -> Any:
         outlet = OutletPlan(streamlet, "out", None, CONTRACT, topic.plan.id)
-        return channel.writer(source, (Branch(outlet, lambda d: d, topic),), None, query="out", streamlet=streamlet)
+        query = TopicQuery(streamlet=streamlet, name="out")
+        return channel.writer(source, (Branch(outlet, lambda d: d, topic),), None, query)
 
     def read(topic: Any, streamlet: str) -> DataFrame:
         rows: DataFrame = topic.read(session, InletPlan(streamlet, "in", None, CONTRACT, topic.plan.id), name="in")

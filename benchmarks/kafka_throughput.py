@@ -30,7 +30,7 @@ from benchmarks.processes import processor_time
 from blueprint.catalog import SparkArtifacts
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.artifacts.connectors import jars_of
-from streamlets.channels.base import Branch, TopicResource
+from streamlets.channels.base import Branch, TopicQuery, TopicResource
 from streamlets.channels.kafka.channel import KafkaChannel
 from streamlets.channels.kafka.connector import CONNECTOR
 from streamlets.channels.kafka.sending import message, send
@@ -133,7 +133,7 @@ class Hops:
         rows = _changed(source.read(session, InletPlan("hop", "in", None, CONTRACT, source.plan.id), name="in"))
         outlet = OutletPlan("hop", "out", None, CONTRACT, target.plan.id)
         branch: Branch[TopicResource] = Branch(outlet, lambda rows: rows, target)
-        writer = self.channel.writer(rows, (branch,), None, query="out", streamlet="hop")
+        writer = self.channel.writer(rows, (branch,), None, TopicQuery(streamlet="hop", name="out"))
         once(writer, self.root / target.name, bounded=True)
 
     def _bare(self, source: KafkaTopic, target: KafkaTopic) -> None:

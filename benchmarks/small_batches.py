@@ -26,7 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from benchmarks.chain import CONTRACT, FIELDS, RECORD, readings, spark
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import OutletPlan, TopicPlan
-from streamlets.channels.base import Branch
+from streamlets.channels.base import Branch, TopicQuery
 from streamlets.channels.delta.channel import DeltaChannel
 
 GAUGES = {"type": "enum", "name": "Gauge", "symbols": [f"gauge_{i}" for i in range(1000)]}
@@ -69,7 +69,7 @@ def writer(session: SparkSession, name: str, root: Path, rows: int) -> Any:
     def all_of(frame: DataFrame) -> DataFrame:
         return frame
 
-    return channel.writer(source, (Branch(outlet, all_of, topic),), None, query="out", streamlet="a")
+    return channel.writer(source, (Branch(outlet, all_of, topic),), None, TopicQuery(streamlet="a", name="out"))
 
 
 def measure(stream: Any, root: Path, batches: int) -> float:

@@ -99,7 +99,7 @@ def _one_location(topic: TopicSettings) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelTraits:
-    """What verification needs to know of a channel.
+    """What a channel is, and which of the optional methods of channels and topics it has.
 
     Arguments:
         name: the name in the blueprint.
@@ -117,10 +117,17 @@ class ChannelTraits:
         log_options: the settings of a topic that keeps all records in one order, as in `TopicPlan.options`.
         partitions: returns the number of partitions of a topic, None if that is not known; default: the channel has no
             partitions, and its readers always get a commit whole.
+        invalid_records: whether a topic may have data that is not a record, such as messages of other applications.
+        loses_records: whether its storage deletes records that a reader may not have read.
+        late_records: whether an inlet may drop records that the watermark of its query has passed.
+        shows_progress: whether its storage shows the positions of readers to other tools.
+        purges: whether records can be deleted.
+        copies: whether topics can be copied.
+        administration: whether its servers store settings of topics, which can be compared, altered and deleted.
     """
 
     name: str
-    real_time: bool
+    real_time: bool = False
     reserved: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     location: Callable[[TopicSettings], str] = _one_location
@@ -131,3 +138,10 @@ class ChannelTraits:
     unmet: Callable[[SparkArtifacts], Iterable[UnmetRequirement]] = _nothing_unmet
     log_options: Mapping[str, object] = field(default_factory=dict, hash=False)
     partitions: Callable[[TopicSettings], int | None] | None = None
+    invalid_records: bool = False
+    loses_records: bool = False
+    late_records: bool = False
+    shows_progress: bool = False
+    purges: bool = False
+    copies: bool = False
+    administration: bool = False

@@ -86,11 +86,8 @@ def _topic(name: str, path: Path, states: Sequence[StateDirectory]) -> TopicReso
 
 def _shown(state: StateDirectory, topic: TopicResource) -> TopicResource:
     """Return a topic so that its records can be shown: messages of others that are not records are reported."""
-    from streamlets.channels.base import ShowsMessages
     from streamlets.runner.deployment import schema_of
 
-    if not isinstance(topic, ShowsMessages):
-        return topic
     try:
         return topic.shown_with(
             schema_of(state, topic.plan.id), lambda text: click.echo(f"not a record: {text}", err=True)

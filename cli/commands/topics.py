@@ -222,10 +222,7 @@ def _report(topic: str, dropped: Dropped, form: str, *, done: bool) -> None:
 
 def _differences(topic: TopicResource) -> dict[str, object]:
     """Return what is not as the blueprint sets it, as data."""
-    from streamlets.channels.administration import ComparableTopic
-
-    found = topic.differences() if isinstance(topic, ComparableTopic) else ()
-    return {"differences": [asdict(difference) for difference in found]}
+    return {"differences": [asdict(difference) for difference in topic.differences()]}
 
 
 def _print_table(application: str, summaries: list[TopicSummary]) -> None:

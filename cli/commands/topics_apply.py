@@ -21,8 +21,7 @@ from cli.state import require_own, with_running_settings
 
 if TYPE_CHECKING:
     from blueprint.plan import ApplicationPlan
-    from streamlets.channels.administration import Difference
-    from streamlets.channels.base import Channel, TopicResource
+    from streamlets.channels.base import Channel, Difference, TopicResource
 
 Action = Literal["create", "alter", "delete"]
 
@@ -138,29 +137,25 @@ def _changes(plan: ApplicationPlan, topics: dict[str, TopicResource]) -> Iterato
     Raises:
         TopicLostError: an external topic does not exist, or a topic is not the one that the application first used.
     """
-    from streamlets.channels.administration import ComparableTopic
     from streamlets.runner.topics import contracts_of_writers
 
     for id, topic in topics.items():
-        if not isinstance(topic, ComparableTopic):
-            continue
         name, channel = topic.plan.name, topic.plan.channel
         if topic.plan.managed and not topic.exists():
             create = partial(topic.create, contracts_of_writers(plan, id))
             yield _Change(name, channel, "create", carry_out=create)
-        elif found := topic.differences():
+            continue
+        topic.end()  # an external topic must exist
+        if found := topic.differences():
             change = _Change(name, channel, "alter", found)
             yield replace(change, carry_out=partial(topic.alter, change.alterable))
 
 
 def _deletions(plan: ApplicationPlan, channels: dict[str, Channel]) -> Iterator[_Change]:
     """Yield the topics that the application no longer has."""
-    from streamlets.channels.administration import TopicAdministration
     from streamlets.channels.base import TopicLostError
 
     for name, channel in channels.items():
-        if not isinstance(channel, TopicAdministration):
-            continue
         for topic in channel.unused([topic for topic in plan.topics if topic.channel == name]):
             try:
                 records = topic.summary().records

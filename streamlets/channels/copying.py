@@ -7,17 +7,17 @@ interrupted continues after the last record that it has published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
-from streamlets.channels.base import Appender, Position, TopicResource
+from streamlets.channels.base import Position, TopicResource
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 AT_ONCE = 20_000
 """The maximum number of records in an append."""
@@ -25,43 +25,6 @@ AT_ONCE = 20_000
 
 class CopyError(Exception):
     """A topic cannot be copied."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Consecutive records of a topic.
-
-    Arguments:
-        contract: the contract that they were written with.
-        rows: the records.
-        end: the position after them.
-    """
-
-    contract: Contract
-    rows: pa.RecordBatch
-    end: Position
-
-
-@runtime_checkable
-class CopyableTopic(Protocol):
-    """A topic whose records can be copied with their contracts; implemented by the `TopicResource` of a channel."""
-
-    def stretches(self, after: Position | None, until: Position, contract: Contract | None) -> Iterator[Stretch]:
-        """Yield the records between two positions, in commit order; those of a partition in their order.
-
-        Arguments:
-            after: the first position; None for the beginning of the topic.
-            until: the second position.
-            contract: the contract of the writers, for topics whose records do not name theirs; None if it is not known.
-
-        Raises:
-            TopicLostError: the topic does not exist, or a position is not one of its positions.
-            ValueError: the records do not name their contract, and none is given.
-        """
-
-    def ordered_appender(self, contract: Contract, *, writer: str, partition_by: tuple[str, ...] = ()) -> Appender:
-        """Open the topic for appending like `TopicResource.appender`, such that the records of a contract keep their
-        order, also without columns that partition them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +54,7 @@ def copy_topic(
     Arguments:
         source: the topic to read; records that are written after the start are not copied.
         target: the topic to write, which exists.
-        contract: as for `CopyableTopic.stretches`.
+        contract: as for `TopicResource.stretches`.
         partition_by: returns the columns that partition the records of a contract.
         append: whether the target may have other records.
         report: called after each append.
@@ -104,9 +67,9 @@ def copy_topic(
         TopicLostError: a topic does not exist, or the source was created again after an earlier copy.
         WriterFencedError: another copy of the topic is running.
     """
-    if not isinstance(source, CopyableTopic) or not isinstance(target, CopyableTopic):
-        channel = source.plan.channel if not isinstance(source, CopyableTopic) else target.plan.channel
-        raise CopyError(f"topics of the channel `{channel}` cannot be copied")
+    for topic in (source, target):
+        if not topic.traits.copies:
+            raise CopyError(f"topics of the channel `{topic.plan.channel}` cannot be copied")
     writer = f"copy/{source.plan.channel}/{source.plan.name}"
     until = source.end()
     contracts = (*source.contracts(), *((contract,) if contract is not None else ()))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import partial
 
-from streamlets.channels.base import LosesRecords, Missed, Reader, TopicResource
+from streamlets.channels.base import Missed, Reader, TopicResource
 from streamlets.runner.periodic import repeating
 
 EVERY = 20.0
@@ -30,7 +30,7 @@ def maintaining(
         report: takes the records that readers missed, including those dropped while nothing ran.
         log: takes the exceptions of a topic's maintenance; the other topics are maintained all the same.
     """
-    managed = [topic for topic in topics if topic.plan.managed or isinstance(topic, LosesRecords)]
+    managed = [topic for topic in topics if topic.plan.managed or topic.traits.loses_records]
 
     def maintain(stopping: threading.Event) -> None:
         for topic in managed:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from blueprint.plan import ApplicationPlan, TopicPlan
-from streamlets.channels.administration import ComparableTopic
 from streamlets.channels.base import Channel, TopicResource, UnknownConnectionError
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.registry import CHANNEL_TYPES, DEFAULT
@@ -84,7 +83,7 @@ def differences_of(topics: Iterable[TopicResource]) -> Iterator[TopicDiffers]:
         TopicLostError, OSError: a topic cannot be compared.
     """
     for topic in topics:
-        for difference in topic.differences() if isinstance(topic, ComparableTopic) else ():
+        for difference in topic.differences():
             help = difference.help or "`flow topics apply` alters the topic"
             yield TopicDiffers(
                 time.time(), topic.plan.name, difference.setting, difference.planned, difference.existing, help

@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from blueprint.avro.model import Contract
-from streamlets.channels.base import TopicWriteError, WriterFencedError
+from streamlets.channels.base import Appender, TopicWriteError, WriterFencedError
+from streamlets.override import override
 from tests.toy_channel.commits import Header, add_commit, commits_of
 
 
@@ -23,8 +23,8 @@ def last_of(topic: Path, writer: str, contract: Contract) -> tuple[int, Header]:
     return len(commits), known[-1] if known else Header(contract.json, writer, -1, 0, 0)
 
 
-class ToyAppender(AbstractContextManager["ToyAppender"]):
-    """Appends records of a contract; see `Appender`."""
+class ToyAppender(Appender):
+    """Appends records of a contract."""
 
     def __init__(self, topic: Path, contract: Contract, writer: str, epoch: int) -> None:
         self._topic, self._contract, self._writer, self._epoch = topic, contract, writer, epoch
@@ -35,17 +35,17 @@ class ToyAppender(AbstractContextManager["ToyAppender"]):
                 return
 
     @property
+    @override
     def last(self) -> int | None:
-        """The sequence of the last committed append."""
         return self._last.sequence if self._last.sequence >= 0 else None
 
     @property
+    @override
     def marker(self) -> bytes | None:
-        """The last committed marker."""
         return self._last.marker_bytes
 
+    @override
     def append(self, rows: Iterable[pa.RecordBatch], sequence: int, *, marker: bytes | None = None) -> bool:
-        """Append records in one commit; see `Appender.append`."""
         records: list[pa.RecordBatch] | None = None
         while True:
             number, self._last = self._known()
@@ -60,12 +60,6 @@ class ToyAppender(AbstractContextManager["ToyAppender"]):
                     return True
             except OSError as error:
                 raise TopicWriteError(f"cannot write to topic `{self._topic.name}`: {error}") from None
-
-    def close(self) -> None:
-        """Do nothing: the appender keeps no resources."""
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _known(self) -> tuple[int, Header]:
         number, last = last_of(self._topic, self._writer, self._contract)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from blueprint.avro.model import Contract
-from streamlets.batches import BatchWritten, query_id
-from streamlets.channels.base import Branch, TopicResource
+from streamlets.batches import query_id
+from streamlets.channels.base import Branch, TopicQuery, TopicResource
 from streamlets.channels.conformity import ORIGINAL, REASON, broken_rows_error, with_reasons
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.contract.conform import conformance
@@ -40,10 +40,7 @@ class ToyBatchWriter:
 
     branches: tuple[Branch[TopicResource], ...]
     dead_letters: TopicResource | None
-    streamlet: str
-    query: str
-    version: str
-    on_batch: Callable[[BatchWritten], None] | None
+    query: TopicQuery
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Write a batch to its topics, each of which accepts it once."""
@@ -62,13 +59,12 @@ class ToyBatchWriter:
                     else:
                         counts[part.outlet] += records
                     if records:
-                        writer = f"{writer_id(self.streamlet, self.query, query_id(rows))}{number}"
+                        writer = f"{writer_id(self.query.streamlet, self.query.name, query_id(rows))}{number}"
                         with part.topic.appender(part.contract, writer=writer) as appender:
                             replayed |= not appender.append(files.to_batches(), batch)
         finally:
             rows.unpersist()
-        if self.on_batch is not None:
-            self.on_batch(BatchWritten(self.streamlet, self.query, batch, counts, letters, replayed=replayed))
+        self.query.written(batch, counts, letters, replayed=replayed)
 
     def _parts(self, rows: DataFrame, batch: int, directory: Path) -> Iterator[Part]:
         """Yield the parts of a batch, always in the same order.
@@ -92,7 +88,7 @@ class ToyBatchWriter:
                     if (example := broken.first()) is not None:
                         raise broken_rows_error(outlet, broken.count(), example[REASON], example[ORIGINAL])
                 else:
-                    columns = dead_letter_columns(outlet, f"{self.query}/{batch}", self.version)
+                    columns = dead_letter_columns(outlet, f"{self.query.name}/{batch}", self.query.version)
                     letters = directory / f"{number}-letters"
                     broken.select(*columns).write.parquet(str(letters))
                     yield Part(self.dead_letters, dead_letter_contract(), letters, None)

@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from blueprint.catalog import ChannelTraits
 from blueprint.plan import TopicPlan
-from streamlets.batches import BatchWritten
-from streamlets.channels.base import Branch, TopicResource
-from streamlets.checks import Check
+from streamlets.channels.base import Branch, Channel, TopicQuery, TopicResource
+from streamlets.channels.channel_type import ChannelType
+from streamlets.override import override
 from tests.toy_channel.appender import has_written
 from tests.toy_channel.batch import ToyBatchWriter, writer_id
-from tests.toy_channel.commits import MARKER
+from tests.toy_channel.commits import MARKER, TRAITS
 from tests.toy_channel.topic import ToyTopic
 
 
-class ToyChannelType:
+class ToyChannelType(ChannelType):
     """The registration of the channel."""
 
-    traits = ChannelTraits(name="toy", real_time=False, reserved=("_",))
+    traits = TRAITS
 
-    def check(self, topics: Sequence[TopicPlan]) -> tuple[Check, ...]:
-        """Check nothing: the channel has no servers."""
-        return ()
-
+    @override
     def open(self, directory: Path) -> ToyChannel:
-        """Return the channel of an application; see `ChannelType.open`."""
         return ToyChannel(directory / "_toy")
 
 
-class ToyChannel:
-    """The topics below a directory; see `Channel`."""
+class ToyChannel(Channel):
+    """The topics below a directory."""
 
-    name = "toy"
+    traits = TRAITS
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
 
+    @override
     def topics(self) -> tuple[str, ...]:
-        """Return the names of the stored topics."""
         return tuple(sorted(marker.parent.name for marker in self.root.glob(f"*/{MARKER}")))
 
+    @override
     def topic(self, plan: TopicPlan) -> ToyTopic:
         """Return a topic.
 
@@ -55,32 +50,23 @@ class ToyChannel:
             raise ValueError(f"invalid topic name `{plan.name}`: on the toy channel it must not begin with `_`")
         return ToyTopic(self.root / plan.name, plan)
 
+    @override
     def prepare(self, session: SparkSession) -> None:
-        """Register the data source in a session."""
         from tests.toy_channel.source import ToySource
 
         session.dataSource.register(ToySource)
 
+    @override
     def writer(
         self,
         rows: DataFrame,
         branches: tuple[Branch[TopicResource], ...],
         dead_letters: TopicResource | None,
-        *,
-        query: str,
-        streamlet: str,
-        version: str = "",
-        on_batch: Callable[[BatchWritten], None] | None = None,
+        query: TopicQuery,
     ) -> DataStreamWriter:
-        """Return a writer, not yet started; see `Channel.writer`."""
-        return rows.writeStream.foreachBatch(
-            ToyBatchWriter(branches, dead_letters, streamlet, query, version, on_batch)
-        )
+        return rows.writeStream.foreachBatch(ToyBatchWriter(branches, dead_letters, query))
 
-    def forget(self, streamlet: str, query: str, id: str) -> None:
-        """Do nothing: nothing is stored for unfinished batches."""
-
+    @override
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
-        """Return whether a topic has the batch; see `Channel.may_have_written`."""
         writer = writer_id(streamlet, query, id)
         return any(has_written(self.root / name, writer, batch) for name in self.topics())

@@ -13,12 +13,14 @@ import pyarrow as pa
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
+from blueprint.catalog import ChannelTraits
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.metadata import with_metadata
 from streamlets.channels.records import conversion, fitted
 from streamlets.contract.types import arrow_schema
 from streamlets.storage import objects
 
+TRAITS = ChannelTraits(name="toy", reserved=("_",), purges=True)
 MARKER = "topic.json"
 
 

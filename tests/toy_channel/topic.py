@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,37 +20,40 @@ from streamlets.channels.base import (
     METADATA,
     METADATA_DDL,
     Dropped,
-    Lag,
     Missed,
     Position,
     Reader,
     TopicLostError,
+    TopicResource,
     TopicSummary,
     WriterSummary,
 )
 from streamlets.channels.replays import Replays
 from streamlets.contract.types import spark_schema
+from streamlets.override import override
 from streamlets.storage import objects
 from tests.toy_channel.appender import ToyAppender
-from tests.toy_channel.commits import Commit, commits_of, create_topic, empty_commit, end_of, topic_id
+from tests.toy_channel.commits import TRAITS, Commit, commits_of, create_topic, empty_commit, end_of, topic_id
 
 
-class ToyTopic:
-    """A topic in a directory; see `TopicResource`."""
+class ToyTopic(TopicResource):
+    """A topic in a directory."""
+
+    traits = TRAITS
 
     def __init__(self, path: Path, plan: TopicPlan) -> None:
         self.plan = plan
         self._path = path
 
+    @override
     def create(self, contracts: Iterable[Contract]) -> None:
-        """Create the topic, unless it exists."""
         if self.plan.managed:
             create_topic(self._path)
         else:
             topic_id(self._path)
 
+    @override
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
-        """Return a streaming DataFrame of the records."""
         schema = spark_schema(inlet.contract)
         if metadata:
             schema = StructType([*schema.fields, StructField(METADATA, _parse_datatype_string(METADATA_DDL))])
@@ -65,12 +68,13 @@ class ToyTopic:
         reader = session.readStream.format("toy_topic").schema(schema).option("reading", json.dumps(reading))
         return (reader.name(name) if name else reader).load()
 
+    @override
     def appender(
         self, contract: Contract, *, writer: str, epoch: int = 0, partition_by: tuple[str, ...] = ()
     ) -> ToyAppender:
-        """Open the topic for appending. Records are not partitioned."""
         return ToyAppender(self._path, contract, writer, epoch)
 
+    @override
     def scan(
         self,
         reader: Contract | None = None,
@@ -79,39 +83,25 @@ class ToyTopic:
         *,
         metadata: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield records in commit order."""
         commits = self._between(after, until or self.end())
         return (batch for commit in commits for batch in commit.read(reader, metadata=metadata))
 
+    @override
     def end(self) -> Position:
-        """Return the current end."""
         return Position(json.dumps({"topic": topic_id(self._path), "next": end_of(self._path)}))
 
-    def lag(self, at: Position | None, *, reader: str = "") -> Lag:
-        """Return the number and the age of the records after a position."""
-        unread = [commit.header for commit in self._between(at, self.end()) if commit.header.records]
-        age = max(0.0, time.time() - unread[0].time / 1000) if unread else 0.0
-        return Lag(sum(header.records for header in unread), age)
-
+    @override
     def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
-        """Return the number of records between two positions."""
         return sum(commit.header.records for commit in self._between(after, until))
 
+    @override
     def owns(self, position: Position) -> bool:
-        """Return whether a position belongs to this topic."""
         try:
             return bool(json.loads(position.json)["topic"] == topic_id(self._path))
         except (TopicLostError, ValueError, KeyError, TypeError):
             return False
 
-    def shown(self, position: Position) -> str:
-        """Return the number of the next commit."""
-        return f"commit {json.loads(position.json)['next']}"
-
-    def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
-        """Do nothing: the channel has no retention."""
-        return Dropped()
-
+    @override
     def purge(
         self,
         readers: Iterable[Reader],
@@ -121,7 +111,6 @@ class ToyTopic:
         force: bool = False,
         dry: bool = False,
     ) -> Dropped:
-        """Drop the records of whole commits; see `TopicResource.purge`."""
         chosen = {
             commit.number: commit
             for commit in self._between(None, self.end())
@@ -162,17 +151,14 @@ class ToyTopic:
             objects.put_if_absent(note, json.dumps(asdict(entry)).encode())
         return result
 
-    def sweep(self) -> None:
-        """Do nothing: dropped records are deleted at once."""
-
+    @override
     def missed(self) -> Iterator[Missed]:
-        """Yield what readers lost to drops."""
         for path in sorted(self._path.glob("missed-*.json")):
             yield Missed(**json.loads(path.read_text()))
             path.unlink()
 
+    @override
     def summary(self) -> TopicSummary:
-        """Return what is in the topic."""
         commits = [commit for commit in self._between(None, self.end()) if commit.header.sequence >= 0]
         by_contract: dict[str, list[Commit]] = {}
         for commit in commits:
@@ -199,25 +185,14 @@ class ToyTopic:
             writers=tuple(writers),
         )
 
+    @override
     def contracts(self) -> tuple[Contract, ...]:
-        """Return the contracts of the records."""
         texts = {commit.header.contract for commit in self._between(None, self.end()) if commit.header.records}
         return tuple(sorted(map(parse_contract, texts), key=lambda contract: contract.fingerprint))
 
-    def last(self, count: int) -> Iterator[pa.RecordBatch]:
-        """Yield the last records, oldest first."""
-        chosen: list[pa.RecordBatch] = []
-        for batch in reversed(list(self.scan())):
-            if count <= 0:
-                break
-            part = batch.slice(max(0, batch.num_rows - count))
-            chosen.insert(0, part)
-            count -= part.num_rows
-        yield from chosen
-
     @property
+    @override
     def replays(self) -> Replays:
-        """The decisions about the replay of dead letters in the topic."""
         return Replays(self._path / "replays", topic_id(self._path))
 
     def _between(self, after: Position | None, until: Position) -> list[Commit]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamlets.channels.base import TopicWriteError, WriterFencedError
+from streamlets.channels.base import Appender, TopicWriteError, WriterFencedError
 from streamlets.channels.delta.actions import Txn
 from streamlets.channels.delta.layout import layout, partition_value
 from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.parquet import write_file
 from streamlets.channels.delta.table import LOG, create_table, open_table, table_name, tables_in
 from streamlets.channels.records import fitted
+from streamlets.override import override
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
 
@@ -28,8 +28,8 @@ _DIRECTORY = "data/append"
 _Partition = Mapping[str, str | None]
 
 
-class DeltaAppender(AbstractContextManager["DeltaAppender"]):
-    """Appends records to the table of a contract; see `Appender`.
+class DeltaAppender(Appender):
+    """Appends records to the table of a contract.
 
     A topic has a table per contract, and a writer may have written to another one before. So the writer's epoch is
     committed to every table of the topic: first to its own, then to those that the directory has after that. Of two
@@ -90,18 +90,18 @@ class DeltaAppender(AbstractContextManager["DeltaAppender"]):
         return max(known, key=lambda txn: txn.sequence)
 
     @property
+    @override
     def last(self) -> int | None:
-        """The sequence of the last committed append; see `Appender.last`."""
         sequence = self._newest().sequence
         return sequence if sequence >= 0 else None
 
     @property
+    @override
     def marker(self) -> bytes | None:
-        """The last committed marker; see `Appender.marker`."""
         return self._newest().marker
 
+    @override
     def append(self, rows: Iterable[pa.RecordBatch], sequence: int, *, marker: bytes | None = None) -> bool:
-        """Append records in one commit; see `Appender.append`."""
         txn = Txn(self._writer, sequence, self._epoch, marker if marker is not None else self.marker)
         if not self._table.admits(txn) or sequence <= self._newest().sequence:
             return False
@@ -147,12 +147,6 @@ class DeltaAppender(AbstractContextManager["DeltaAppender"]):
 
     def _error(self, reason: str) -> TopicWriteError:
         return TopicWriteError(f"cannot write to topic `{self._topic.name}`: {reason}")
-
-    def close(self) -> None:
-        """Do nothing: the appender keeps no resources."""
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _own(self) -> Txn:
         """Return the last known transaction of the writer in the table of the contract."""

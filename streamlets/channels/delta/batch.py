@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamlets.batches import BatchWritten, execute, query_id
-from streamlets.channels.base import Branch, TopicWriteError
+from streamlets.batches import execute, query_id
+from streamlets.channels.base import Branch, TopicQuery, TopicWriteError
 from streamlets.channels.conformity import broken_rows_error, with_reasons
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile, Txn
@@ -57,20 +57,14 @@ class BatchWriter:
         root: the directory of the channel.
         branches: the outlets.
         dead_letters: the directory of the topic for rows that break a contract; None without one.
-        streamlet: the name of the streamlet.
-        query: the name of the query within the streamlet.
-        version: the version of the streamlet, which is stored with dead letters.
-        on_batch: called after each batch, before Spark commits it.
+        query: the query.
         clock: returns the time in seconds since the epoch.
     """
 
     root: Path
     branches: tuple[Branch[Path], ...]
     dead_letters: Path | None
-    streamlet: str
-    query: str
-    version: str
-    on_batch: Callable[[BatchWritten], None] | None
+    query: TopicQuery
     clock: Callable[[], float]
     _tables: dict[str, Table] = field(default_factory=dict)
     _fits: dict[str, Conformance] = field(default_factory=dict)
@@ -91,7 +85,7 @@ class BatchWriter:
             self._write_batch(rows, batch)
         except OSError as error:
             raise TopicWriteError(
-                f"{self.streamlet}.{self.query}: {error}; no data of this batch was published"
+                f"{self.query.streamlet}.{self.query.name}: {error}; no data of this batch was published"
             ) from None
 
     def _write_batch(self, rows: DataFrame, batch: int) -> None:
@@ -112,18 +106,15 @@ class BatchWriter:
         for name, files in sorted(decided.tables.items()):
             self._table(name).append(files, Txn(self._id, batch), self.clock)
             crash_point("after-topic-commit")
-        if self.on_batch is not None:
-            written = BatchWritten(
-                self.streamlet, self.query, batch, decided.rows, decided.dead_letters,
-                replayed=earlier is not None, executions=executions,
-            )  # fmt: skip
-            self.on_batch(written)
+        self.query.written(
+            batch, decided.rows, decided.dead_letters, replayed=earlier is not None, executions=executions
+        )
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:
         """Set the writer's id from that of the query. It is read for every batch, because a writer may be started
         again."""
-        self._id = writer_id(self.streamlet, self.query, query_id(rows))
+        self._id = writer_id(self.query.streamlet, self.query.name, query_id(rows))
 
     def _write(self, rows: DataFrame, batch: int) -> _Outcome:
         attempt, outcome = f"{batch}/{uuid.uuid4().hex[:8]}", _Outcome()
@@ -179,7 +170,7 @@ class BatchWriter:
             self._broken.add(outlet.name)
             outcome.executions += len(self.branches) == 1  # the rows of several outlets are persisted
         table = self._ensure(dead_letters, dead_letter_contract(), ())
-        columns = dead_letter_columns(outlet, f"{self.query}/{attempt.partition('/')[0]}", self.version)
+        columns = dead_letter_columns(outlet, f"{self.query.name}/{attempt.partition('/')[0]}", self.query.version)
         letters = Place(table.path, self._new_directory(table, attempt, outcome))
         files, dead = write_both(rows, place, letters, columns)
         if not dead:

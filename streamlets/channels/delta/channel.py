@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.plan import OutletPlan, TopicPlan
-from streamlets.batches import BatchWritten
-from streamlets.channels.base import Branch, TopicResource
+from streamlets.channels.base import Branch, Channel, TopicQuery, TopicResource
 from streamlets.channels.delta.batch import BatchWriter
 from streamlets.channels.delta.clock_steps import elapsed
 from streamlets.channels.delta.inspection import topics_in
@@ -19,13 +18,15 @@ from streamlets.channels.delta.layout import layout
 from streamlets.channels.delta.manifest import STAGED, Manifests, writer_id
 from streamlets.channels.delta.table import LOG, open_table
 from streamlets.channels.delta.topic import DeltaTopic
+from streamlets.channels.delta.traits import TRAITS
+from streamlets.override import override
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 
-class DeltaChannel:
+class DeltaChannel(Channel):
     """A channel that stores topics as Delta tables.
 
     Arguments:
@@ -34,7 +35,7 @@ class DeltaChannel:
         timer: a clock that is never set, in seconds; default: that of the machine, or `clock` if that is given.
     """
 
-    name = "delta"
+    traits = TRAITS
 
     def __init__(
         self, root: Path, *, clock: Callable[[], float] | None = None, timer: Callable[[], float] | None = None
@@ -43,12 +44,12 @@ class DeltaChannel:
         self.clock = clock or time.time
         self._timer = timer or clock or elapsed
 
+    @override
     def topics(self) -> tuple[str, ...]:
-        """Return the names of the stored topics; see `Channel.topics`."""
         return tuple(path.name for path in topics_in(self.root))
 
+    @override
     def topic(self, plan: TopicPlan) -> DeltaTopic:
-        """Return a topic; see `Channel.topic`."""
         if plan.name.startswith((".", "_")) or "/" in plan.name:
             raise ValueError(
                 f"invalid topic name `{plan.name}`: on the delta channel a name must not begin with `.` or `_`, or "
@@ -56,42 +57,35 @@ class DeltaChannel:
             )
         return DeltaTopic(self.root, plan, self.clock, self._timer)
 
+    @override
     def prepare(self, session: SparkSession) -> None:
-        """Register the data source in the session, because a child session does not inherit it."""
         from streamlets.channels.delta.source import TopicSource
 
-        session.dataSource.register(TopicSource)
+        session.dataSource.register(TopicSource)  # a child session does not inherit it
 
+    @override
     def writer(
         self,
         rows: DataFrame,
         branches: tuple[Branch[TopicResource], ...],
         dead_letters: TopicResource | None,
-        *,
-        query: str,
-        streamlet: str,
-        version: str = "",
-        on_batch: Callable[[BatchWritten], None] | None = None,
+        query: TopicQuery,
     ) -> DataStreamWriter:
-        """Return a writer, not yet started; see `Channel.writer`."""
         batches = BatchWriter(
             root=self.root,
             branches=tuple(Branch(_with_layout(b.outlet), b.rows, self._directory(b.topic)) for b in branches),
             dead_letters=self._directory(dead_letters) if dead_letters is not None else None,
-            streamlet=streamlet,
             query=query,
-            version=version,
-            on_batch=on_batch,
             clock=self.clock,
         )
         return rows.writeStream.foreachBatch(batches)
 
+    @override
     def forget(self, streamlet: str, query: str, id: str) -> None:
-        """Remove the manifests of a query that starts with a new checkpoint; see `Channel.forget`."""
         shutil.rmtree(self.root / STAGED / writer_id(streamlet, query, id), ignore_errors=True)
 
+    @override
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
-        """Return whether there is a manifest or a transaction of a batch; see `Channel.may_have_written`."""
         writer = writer_id(streamlet, query, id)
         if Manifests(self.root / STAGED / writer).find(batch) is not None:
             return True

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
-from streamlets.channels.base import TopicDamagedError
-from streamlets.channels.copying import AT_ONCE, Stretch
+from streamlets.channels.base import Stretch, TopicDamagedError
+from streamlets.channels.copying import AT_ONCE
 from streamlets.channels.delta.integrity import damaged_file
 from streamlets.channels.delta.log import Slice, TopicLog
 from streamlets.channels.delta.offsets import Offset, Place

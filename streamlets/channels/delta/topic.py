@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, TopicPlan
-from streamlets.channels.administration import Difference
 from streamlets.channels.base import (
     METADATA,
     METADATA_DDL,
@@ -17,10 +16,11 @@ from streamlets.channels.base import (
     Missed,
     Position,
     Reader,
+    Stretch,
     TopicLostError,
+    TopicResource,
     TopicSummary,
 )
-from streamlets.channels.copying import Stretch
 from streamlets.channels.delta import inspection
 from streamlets.channels.delta import log as topic_log
 from streamlets.channels.delta.append import DeltaAppender
@@ -30,7 +30,9 @@ from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import read_slices, stretches
 from streamlets.channels.delta.settings import Retention, retention_of
+from streamlets.channels.delta.traits import TRAITS
 from streamlets.channels.replays import Replays
+from streamlets.override import override
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from streamlets.channels.delta.table import Table
 
 
-class DeltaTopic:
+class DeltaTopic(TopicResource):
     """A topic, stored as a directory with a table for each writer's contract.
 
     Arguments:
@@ -52,6 +54,8 @@ class DeltaTopic:
         clock: returns the time in seconds since the epoch.
         timer: a clock that is never set, in seconds; default: `clock`.
     """
+
+    traits = TRAITS
 
     def __init__(
         self, root: Path, plan: TopicPlan, clock: Callable[[], float], timer: Callable[[], float] | None = None
@@ -66,6 +70,7 @@ class DeltaTopic:
         self._maintenance_log: TopicLog | None = None  # maintenance runs in another thread
         self._steps: ClockSteps | None = None  # since the first maintenance
 
+    @override
     def create(self, contracts: Iterable[Contract] = ()) -> None:
         """Create the directory of the topic. Tables are created with their first batch, when their columns are known.
 
@@ -77,24 +82,8 @@ class DeltaTopic:
         else:
             topic_log.topic_id(self.path)
 
-    def exists(self) -> bool:
-        """Return whether the topic exists; see `ComparableTopic.exists`."""
-        try:
-            topic_log.topic_id(self.path)
-        except TopicLostError:
-            return False
-        return True
-
-    def differences(self) -> tuple[Difference, ...]:
-        """Return nothing, if the topic exists: its settings apply without being stored with it."""
-        topic_log.topic_id(self.path)
-        return ()
-
-    def alter(self, differences: Iterable[Difference]) -> None:
-        """Do nothing: there are no differences."""
-
+    @override
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
-        """Return a streaming DataFrame of the records; see `TopicResource.read`."""
         from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 
         from streamlets.channels.delta.source import FORMAT, Reading
@@ -116,14 +105,15 @@ class DeltaTopic:
         reader = session.readStream.format(FORMAT).schema(schema).options(**reading.to_options())
         return (reader.name(name) if name else reader).load()
 
+    @override
     def appender(
         self, contract: Contract, *, writer: str, epoch: int = 0, partition_by: tuple[str, ...] = ()
     ) -> DeltaAppender:
-        """Open the table of a contract for appending; see `TopicResource.appender`."""
         return DeltaAppender(
             self.path, contract, writer=writer, epoch=epoch, partition_by=partition_by, clock=self._clock
         )
 
+    @override
     def scan(
         self,
         reader: Contract | None = None,
@@ -132,7 +122,6 @@ class DeltaTopic:
         *,
         metadata: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield records in commit order, without Spark; see `TopicResource.scan`."""
         start = Offset.from_position(after) if after is not None else None
         log = TopicLog(self.path, start)
         log.refresh()
@@ -141,8 +130,8 @@ class DeltaTopic:
         end = Offset.from_position(until) if until is not None else log.end()
         return read_slices(log.slices(start or Offset(log.id), end), reader, metadata=metadata)
 
+    @override
     def stretches(self, after: Position | None, until: Position, contract: Contract | None) -> Iterator[Stretch]:
-        """Yield the records between two positions with their contracts; see `CopyableTopic.stretches`."""
         start = Offset.from_position(after) if after is not None else None
         log = TopicLog(self.path, start)
         log.refresh()
@@ -150,19 +139,15 @@ class DeltaTopic:
             log.check(offset)
         return stretches(log, start or Offset(log.id), end)
 
-    def ordered_appender(self, contract: Contract, *, writer: str, partition_by: tuple[str, ...] = ()) -> DeltaAppender:
-        """Open the topic for appending; see `CopyableTopic.ordered_appender`."""
-        return self.appender(contract, writer=writer, partition_by=partition_by)
-
+    @override
     def end(self) -> Position:
-        """Return the current end of the topic."""
         log = self._log()
         end = log.end()
         log.forget(end)
         return end.to_position()
 
+    @override
     def lag(self, at: Position | None, *, reader: str = "") -> Lag:
-        """Return the number and the age of the records after a position; see `TopicResource.lag`."""
         log, start = self._follow(at, reader)
         end = log.end()
         oldest = next(log.slices(start, end), None)
@@ -170,8 +155,8 @@ class DeltaTopic:
         self._remember(log, start, reader)
         return Lag(records, max(0.0, self._clock() - oldest.time / 1000) if oldest is not None else 0.0)
 
+    @override
     def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
-        """Return the number of records between two positions; see `TopicResource.count`."""
         log, start = self._follow(after, reader)
         end = Offset.from_position(until)
         log.check(end)
@@ -195,21 +180,21 @@ class DeltaTopic:
             log.forget(start)
             self._reader_logs[reader] = log
 
+    @override
     def owns(self, position: Position) -> bool:
-        """Return whether a position belongs to this topic."""
         try:
             return Offset.from_position(position).topic == topic_log.topic_id(self.path)
         except (TopicLostError, ValueError, KeyError, TypeError, AttributeError):
             return False
 
+    @override
     def shown(self, position: Position) -> str:
-        """Return the places in the tables of the topic, such as `a1b2/3#0`: version 3, number 0."""
         tables = Offset.from_position(position).tables
         places = (f"{name}/{place.version}#{place.number}" for name, (_, place) in tables.items())
         return ", ".join(places) or "the beginning"
 
+    @override
     def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
-        """Maintain the tables and drop what exceeds the retention; see `TopicResource.maintain` and `maintenance`."""
         from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
         from streamlets.channels.delta.retention import expired
 
@@ -226,6 +211,7 @@ class DeltaTopic:
             return Dropped()
         return self._drop(tables, readers(), force=not retention.keep_unread, cause="retention").carry_out(chosen)
 
+    @override
     def purge(
         self,
         readers: Iterable[Reader],
@@ -235,7 +221,6 @@ class DeltaTopic:
         force: bool = False,
         dry: bool = False,
     ) -> Dropped:
-        """Drop whole files of records; see `TopicResource.purge`."""
         from streamlets.channels.delta.retention import older, written_with
 
         tables = self._tables()
@@ -243,8 +228,8 @@ class DeltaTopic:
         drop, chosen = self._drop(tables, readers, force=force, cause="flow topics purge"), older(tables, before)
         return drop.plan(chosen)[1] if dry else drop.carry_out(chosen)
 
+    @override
     def sweep(self) -> None:
-        """Delete the files that were removed from the log; see `TopicResource.sweep`."""
         from streamlets.channels.delta.maintenance import sweep
 
         for table in self._tables().values():
@@ -252,24 +237,24 @@ class DeltaTopic:
             sweep(table.path, self._root / STAGED, removed=now, orphans=now - _ORPHANS)
 
     @property
+    @override
     def replays(self) -> Replays:
-        """The decisions about the replay of dead letters in the topic."""
         return Replays(self.path / "_replays", topic_log.topic_id(self.path))
 
+    @override
     def summary(self) -> TopicSummary:
-        """Return what is in the topic; see `TopicResource.summary`."""
         return inspection.summary(self.path)
 
+    @override
     def contracts(self) -> tuple[Contract, ...]:
-        """Return the contracts of the records; see `TopicResource.contracts`."""
         return inspection.contracts(self.path)
 
+    @override
     def last(self, count: int) -> Iterator[pa.RecordBatch]:
-        """Yield the last records; see `TopicResource.last`."""
         return inspection.last(self.path, count)
 
+    @override
     def missed(self) -> Iterator[Missed]:
-        """Yield what readers lost to drops; see `TopicResource.missed`."""
         from streamlets.channels.delta.missed import take_notes
 
         return take_notes(self.path, self._tables)

@@ -16,13 +16,14 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from streamlets.channels.base import TopicWriteError, WriterFencedError
+from streamlets.channels.base import Appender, TopicWriteError, WriterFencedError
 from streamlets.channels.kafka.cluster_client import TIMEOUT, Cluster
 from streamlets.channels.kafka.compacted import CompactedTable
 from streamlets.channels.kafka.keys import key_function
 from streamlets.channels.kafka.stored_batches import stored
+from streamlets.override import override
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Entry:
         return cls(content["epoch"], content["last"], base64.b64decode(marker) if marker is not None else None)
 
 
-class KafkaAppender:
+class KafkaAppender(Appender):
     """Appends records to a topic; see `Appender`.
 
     Arguments:
@@ -124,17 +125,18 @@ class KafkaAppender:
         self._open()
 
     @property
+    @override
     def last(self) -> int | None:
-        """The number of the writer's last append; see `Appender`."""
         return self._entry.last
 
     @property
+    @override
     def marker(self) -> bytes | None:
-        """The writer's last marker; see `Appender`."""
         return self._entry.marker
 
+    @override
     def append(self, rows: Iterable[pa.RecordBatch], sequence: int, *, marker: bytes | None = None) -> bool:
-        """Append records in one transaction; see `Appender.append`.
+        """Append records in one transaction.
 
         The cluster may have committed a transaction without an answer. So after an error the writer's entry is read
         again before the next append.
@@ -159,15 +161,9 @@ class KafkaAppender:
         crash_point("after-append-commit")
         return True
 
+    @override
     def close(self) -> None:
-        """Release the producer."""
         self._release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _open(self) -> None:
         """Start a producer, which fences the earlier ones, unless one of them has a higher epoch."""

@@ -7,11 +7,10 @@ is replayed after a failure is written again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from streamlets.batches import BatchWritten, execute, query_id
+from streamlets.batches import execute, query_id
 from streamlets.channels.conformity import REASON, broken_rows_error, with_reasons
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.begun import BegunBatches
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from blueprint.plan import OutletPlan
-    from streamlets.channels.base import Branch
+    from streamlets.channels.base import Branch, TopicQuery
     from streamlets.channels.kafka.topic import KafkaTopic
     from streamlets.contract.conform import Conformance
 
@@ -36,20 +35,14 @@ class BatchWriter:
     Arguments:
         branches: the outlets.
         dead_letters: the topic for rows that break a contract; None without one.
-        streamlet: the name of the streamlet.
-        query: the name of the query within the streamlet.
-        version: the version of the streamlet, which is stored with dead letters.
-        on_batch: called after each batch, before Spark commits it.
+        query: the query.
         begun: stores which batches were begun.
         staged: stores the batches of staged outlets.
     """
 
     branches: tuple[Branch[KafkaTopic], ...]
     dead_letters: KafkaTopic | None
-    streamlet: str
-    query: str
-    version: str
-    on_batch: Callable[[BatchWritten], None] | None
+    query: TopicQuery
     begun: BegunBatches
     staged: StagedBatches
     _fits: dict[str, Conformance] = field(default_factory=dict)
@@ -62,10 +55,10 @@ class BatchWriter:
                 have been published.
         """
         id = query_id(rows)
-        replayed = self.begun.has(self.streamlet, self.query, id, batch)
-        self.begun.begin(self.streamlet, self.query, id, batch)
+        replayed = self.begun.has(self.query.streamlet, self.query.name, id, batch)
+        self.begun.begin(self.query.streamlet, self.query.name, id, batch)
         crash_point("after-batch-begun")
-        self.staged.remove_before(self.streamlet, self.query, id, batch)
+        self.staged.remove_before(self.query.streamlet, self.query.name, id, batch)
         if all(self._is_stored(branch.outlet, id, batch) for branch in self.branches):
             execute(rows)
         counts: dict[str, int] = {}
@@ -82,8 +75,7 @@ class BatchWriter:
         finally:
             if shared:
                 rows.unpersist()
-        if self.on_batch is not None:
-            self.on_batch(BatchWritten(self.streamlet, self.query, batch, counts, letters, replayed=replayed))
+        self.query.written(batch, counts, letters, replayed=replayed)
         crash_point("before-spark-commit")
 
     def _write(self, branch: Branch[KafkaTopic], rows: DataFrame, id: str, batch: int) -> tuple[int, int]:
@@ -105,7 +97,8 @@ class BatchWriter:
         def stored(messages: DataFrame, part: str = "") -> DataFrame:
             if not STAGED.of(outlet.options):
                 return messages
-            return self.staged.messages(messages, self.streamlet, self.query, id, batch, f"{outlet.name}{part}")
+            streamlet, query = self.query.streamlet, self.query.name
+            return self.staged.messages(messages, streamlet, query, id, batch, f"{outlet.name}{part}")
 
         if fit.reason is None:
             return send(stored(rows.select(*fit.columns).select(record)), topic.stored), 0
@@ -120,7 +113,7 @@ class BatchWriter:
                 raise
         self.dead_letters.require()
         checked = with_reasons(rows, fit)
-        dead_letter = letter(self.dead_letters.stored, outlet, f"{self.query}/{batch}", self.version)
+        dead_letter = letter(self.dead_letters.stored, outlet, f"{self.query.name}/{batch}", self.query.version)
         if self.dead_letters.cluster is topic.cluster:
             chosen = F.when(F.col(REASON).isNull(), record).otherwise(dead_letter)
             return send_both(stored(checked.select(chosen.alias(MESSAGE), REASON)), topic.stored)
@@ -136,7 +129,7 @@ class BatchWriter:
     def _is_stored(self, outlet: OutletPlan, id: str, batch: int) -> bool:
         """Return whether an earlier attempt has stored the messages of a staged outlet, which are not made again."""
         staged = bool(STAGED.of(outlet.options))
-        return staged and self.staged.has(self.streamlet, self.query, id, batch, outlet.name)
+        return staged and self.staged.has(self.query.streamlet, self.query.name, id, batch, outlet.name)
 
 
 _MARK = "streamlets-broken-row"

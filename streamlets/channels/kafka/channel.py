@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.plan import TopicPlan
-from streamlets.channels.base import Branch, TopicResource
+from streamlets.channels.base import Branch, Channel, TopicQuery, TopicResource
 from streamlets.channels.kafka.begun import BegunBatches
 from streamlets.channels.kafka.cluster import connections
 from streamlets.channels.kafka.cluster_client import Cluster
@@ -22,18 +22,19 @@ from streamlets.channels.kafka.remembered import created, remembered
 from streamlets.channels.kafka.settings import INTERNAL_PREFIX
 from streamlets.channels.kafka.staging import StagedBatches
 from streamlets.channels.kafka.topic import KafkaTopic
+from streamlets.channels.kafka.traits import TRAITS
+from streamlets.override import override
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from streamlets.batches import BatchWritten
 
 _DIRECTORY = "_kafka"
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
-class KafkaChannel:
+class KafkaChannel(Channel):
     """A channel that stores topics in Kafka clusters.
 
     Arguments:
@@ -41,7 +42,7 @@ class KafkaChannel:
         clock: returns the time in seconds since the epoch.
     """
 
-    name = "kafka"
+    traits = TRAITS
 
     def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.root = root.absolute() / _DIRECTORY
@@ -52,12 +53,8 @@ class KafkaChannel:
         self._clusters: dict[str, ClusterState] = {}
         self._opened: dict[tuple[str, str], KafkaTopic] = {}  # by the servers of their cluster and their name
 
-    def topics(self) -> None:
-        """Return None: topics are stored elsewhere; see `Channel.topics`."""
-        return
-
+    @override
     def topic(self, plan: TopicPlan) -> KafkaTopic:
-        """Return a topic; see `Channel.topic`."""
         if plan.name.startswith("_"):
             raise ValueError(f"invalid topic name `{plan.name}`: names that begin with `_` are those of Kafka itself")
         if not _NAME.fullmatch(plan.name) or plan.name in (".", ".."):
@@ -80,73 +77,61 @@ class KafkaChannel:
         self._opened[topic.cluster.name, plan.name] = topic
         return topic
 
-    def prepare(self, session: SparkSession) -> None:
-        """Do nothing: Spark finds its Kafka source in the class path of its Java process."""
-
+    @override
     def writer(
         self,
         rows: DataFrame,
         branches: tuple[Branch[TopicResource], ...],
         dead_letters: TopicResource | None,
-        *,
-        query: str,
-        streamlet: str,
-        version: str = "",
-        on_batch: Callable[[BatchWritten], None] | None = None,
+        query: TopicQuery,
     ) -> DataStreamWriter:
-        """Return a writer, not yet started, that writes each branch at least once; see `Channel.writer`."""
         from streamlets.channels.kafka.batch import BatchWriter
 
         batches = BatchWriter(
             branches=tuple(Branch(branch.outlet, branch.rows, _own(branch.topic)) for branch in branches),
             dead_letters=_own(dead_letters) if dead_letters is not None else None,
-            streamlet=streamlet,
             query=query,
-            version=version,
-            on_batch=on_batch,
             begun=self._begun,
             staged=self._staged,
         )
         return rows.writeStream.foreachBatch(batches)
 
+    @override
     def real_time_writer(
         self,
         rows: DataFrame,
         branches: tuple[Branch[TopicResource], ...],
         dead_letters: TopicResource | None,
-        *,
-        query: str,
-        streamlet: str,
-        version: str = "",
+        query: TopicQuery,
     ) -> DataStreamWriter:
-        """Return a writer that sends each row at once; see `RealTimeChannel.real_time_writer`."""
         from streamlets.channels.kafka.real_time import real_time_writer
 
         own = tuple(Branch(branch.outlet, branch.rows, _own(branch.topic)) for branch in branches)
         letters = _own(dead_letters) if dead_letters is not None else None
-        return real_time_writer(rows, own, letters, query=query, version=version)
+        return real_time_writer(rows, own, letters, query)
 
+    @override
     def source_partitions(self, rows: DataFrame) -> int:
-        """Return the number of partitions that a query reads; see `RealTimeChannel.source_partitions`."""
         from streamlets.channels.kafka.real_time import source_partitions
 
         return source_partitions(rows, self._opened)
 
+    @override
     def forget(self, streamlet: str, query: str, id: str) -> None:
-        """Remove the record of begun batches of a query that starts with a new checkpoint; see `Channel.forget`."""
         self._begun.forget(streamlet, query, id)
         self._staged.forget(streamlet, query, id)
 
+    @override
     def forget_inlets(self, streamlet: str) -> None:
-        """Remove which schemas the inlets of a streamlet knew; see `RemembersInlets.forget_inlets`."""
         shutil.rmtree(self.root / "inlets" / streamlet, ignore_errors=True)
 
+    @override
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
-        """Return whether a batch was begun; see `Channel.may_have_written`."""
         return self._begun.has(streamlet, query, id, batch)
 
+    @override
     def unused(self, plans: Sequence[TopicPlan]) -> tuple[KafkaTopic, ...]:
-        """Return the topics that the application has created and no longer has; see `TopicAdministration.unused`.
+        """Return the topics that the application has created and no longer has.
 
         Secrets are not stored with the settings of a topic, so its clusters have the settings of those of the others.
         """

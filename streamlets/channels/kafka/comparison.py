@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from streamlets.channels.administration import Difference
+from streamlets.channels.base import Difference
 from streamlets.channels.kafka.cluster_client import Existing
 from streamlets.channels.kafka.topic_settings import TopicSettings
 

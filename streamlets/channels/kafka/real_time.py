@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from blueprint.plan import OutletPlan
-    from streamlets.channels.base import Branch
+    from streamlets.channels.base import Branch, TopicQuery
     from streamlets.channels.kafka.topic import KafkaTopic
 
 _SHOWN = 500
@@ -29,40 +29,38 @@ def real_time_writer(
     rows: DataFrame,
     branches: tuple[Branch[KafkaTopic], ...],
     dead_letters: KafkaTopic | None,
-    *,
-    query: str,
-    version: str,
+    query: TopicQuery,
 ) -> DataStreamWriter:
-    """Return a writer that sends each row as soon as it is processed; see `RealTimeChannel.real_time_writer`.
+    """Return a writer that sends each row as soon as it is processed; see `Channel.real_time_writer`.
 
     Raises:
         ValueError: the query writes several outlets, or its dead letters are on another cluster.
     """
     if len(branches) > 1:
         raise ValueError(
-            f"the query `{query}` has a real-time trigger and writes several outlets: "
+            f"the query `{query.name}` has a real-time trigger and writes several outlets: "
             "write each outlet in a query of its own with `write_stream`"
         )
     (branch,) = branches
     outlet, topic = branch.outlet, branch.topic
     if STAGED.of(outlet.options):
         raise ValueError(
-            f"the query `{query}` has a real-time trigger, and its outlet `{outlet.name}` is staged: there is no batch "
-            "to stage; use a `processing-time` trigger, or set `staged = false`"
+            f"the query `{query.name}` has a real-time trigger, and its outlet `{outlet.name}` is staged: there is no "
+            "batch to stage; use a `processing-time` trigger, or set `staged = false`"
         )
     if outlet.on_invalid != "dead-letters":
         dead_letters = None
     if dead_letters is not None and dead_letters.cluster is not topic.cluster:
         raise ValueError(
-            f"the query `{query}` has a real-time trigger, and its dead letters are on another Kafka cluster than the "
-            f"topic `{topic.name}`: keep both on one cluster"
+            f"the query `{query.name}` has a real-time trigger, and its dead letters are on another Kafka cluster than "
+            f"the topic `{topic.name}`: keep both on one cluster"
         )
     topic.require()
     topic.publish([outlet.contract])
     if dead_letters is not None:
         dead_letters.require()
         dead_letters.publish([dead_letter_contract()])
-    messages = _messages(branch.rows(rows), outlet, topic, dead_letters, query, version)
+    messages = _messages(branch.rows(rows), outlet, topic, dead_letters, query)
     return messages.writeStream.format("kafka").options(**sink_options(topic.stored))
 
 
@@ -89,8 +87,7 @@ def _messages(
     outlet: OutletPlan,
     topic: KafkaTopic,
     dead_letters: KafkaTopic | None,
-    query: str,
-    version: str,
+    query: TopicQuery,
 ) -> DataFrame:
     """Return a message for each row."""
     from pyspark.sql import functions as F
@@ -101,7 +98,10 @@ def _messages(
     record = message(topic.stored, outlet.contract, outlet.partition_by)
     if fit.reason is None:
         return rows.select(*fit.columns).select(record).select(f"{MESSAGE}.*")
-    broken = _failure(outlet) if dead_letters is None else letter(dead_letters.stored, outlet, query, version)
+    if dead_letters is None:
+        broken = _failure(outlet)
+    else:
+        broken = letter(dead_letters.stored, outlet, query.name, query.version)
     chosen = F.when(F.col(REASON).isNull(), record).otherwise(broken)
     return with_reasons(rows, fit).select(chosen.alias(MESSAGE)).select(f"{MESSAGE}.*")
 

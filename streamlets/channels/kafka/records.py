@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.avro.resolution.planner import IncompatibleError
-from streamlets.channels.base import METADATA
-from streamlets.channels.copying import AT_ONCE, Stretch
+from streamlets.channels.base import METADATA, Stretch
+from streamlets.channels.copying import AT_ONCE
 from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.metadata import metadata_type
 from streamlets.channels.unreadable import UnreadableRecordsError

@@ -20,19 +20,20 @@ from typing import TYPE_CHECKING, Any
 from blueprint.avro.model import Contract
 from blueprint.comparison.stateful_operators import DEDUPLICATION
 from blueprint.plan import InletPlan, TopicPlan
-from streamlets.channels.administration import Difference
 from streamlets.channels.base import (
+    Difference,
     Dropped,
     InvalidRecord,
     Lag,
     Missed,
     Position,
     Reader,
+    Stretch,
     TopicLostError,
+    TopicResource,
     TopicSummary,
     WriterSummary,
 )
-from streamlets.channels.copying import Stretch
 from streamlets.channels.kafka.appender import KafkaAppender
 from streamlets.channels.kafka.cluster_client import ranges
 from streamlets.channels.kafka.clusters import ClusterState, ClusterTopic
@@ -45,11 +46,13 @@ from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.kafka.records import read_messages, stretches
 from streamlets.channels.kafka.remembered import remember
 from streamlets.channels.kafka.topic_settings import TopicSettings
+from streamlets.channels.kafka.traits import TRAITS
 from streamlets.channels.records import conversion
 from streamlets.channels.replays import Replays
 from streamlets.channels.unreadable import UnreadableRecordsError
 from streamlets.contract.values import RecordError
 from streamlets.contract.wire.errors import TOMBSTONE, UndecodableError, WireError
+from streamlets.override import override
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +64,7 @@ _EXACT = 10_000
 _HORIZONS = threading.Lock()  # horizons are files, which sources and their dead letters replace
 
 
-class KafkaTopic:
+class KafkaTopic(TopicResource):
     """A topic of a Kafka cluster.
 
     Numbers of records are computed from offsets, which also count the marks of transactions and the records that
@@ -77,6 +80,8 @@ class KafkaTopic:
         application: the name of the application; "" for none.
         internal: whether the application has the topic for itself.
     """
+
+    traits = TRAITS
 
     def __init__(
         self,
@@ -110,6 +115,7 @@ class KafkaTopic:
         """The name of the topic on the cluster."""
         return self.plan.name
 
+    @override
     def create(self, contracts: Iterable[Contract] = ()) -> None:
         """Create the topic if it does not exist and is managed, and publish the schemas of its writers.
 
@@ -160,16 +166,16 @@ class KafkaTopic:
         self._identity.check(self.name, self.cluster.existing(self.name).id)
         self.require_own()
 
+    @override
     def exists(self) -> bool:
-        """Return whether the topic exists on the cluster; see `ComparableTopic.exists`."""
         try:
             self.cluster.existing(self.name)
         except TopicLostError:
             return False
         return True
 
+    @override
     def differences(self) -> tuple[Difference, ...]:
-        """Return what is not as planned; see `ComparableTopic.differences`."""
         existing = self.cluster.existing(self.name)
         self._identity.check(self.name, existing.id)
         if not self.plan.managed:  # the layout of its cluster's settings is that of topics to create
@@ -177,8 +183,8 @@ class KafkaTopic:
         config = self.cluster.settings(self.name) if self.settings.config else {}
         return tuple(differences(self.settings, existing, config))
 
+    @override
     def alter(self, differences: Iterable[Difference]) -> None:
-        """Make settings as planned; see `ComparableTopic.alter`."""
         planned = {difference.setting: difference.planned for difference in differences}
         if partitions := planned.pop(PARTITIONS, None):
             self.cluster.add_partitions(self.name, int(partitions))
@@ -187,6 +193,7 @@ class KafkaTopic:
             self.cluster.alter_settings(self.name, config)
         remember(self.plan, self._directory)
 
+    @override
     def delete(self) -> None:
         """Delete the topic with its records and schemas, and what this application knows of it.
 
@@ -200,8 +207,9 @@ class KafkaTopic:
         self.state.schemas.remove(self.name)
         shutil.rmtree(self._directory)
 
+    @override
     def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
-        """Return a streaming DataFrame of the records; see `TopicResource.read`.
+        """Return a streaming DataFrame of the records.
 
         Raises:
             TopicLostError: the topic does not exist, or is not the one that this application first used.
@@ -223,12 +231,13 @@ class KafkaTopic:
         return rows if deduplication is None else deduplicated(rows, deduplication, metadata=metadata)
 
     @property
+    @override
     def fails_on_loss(self) -> bool:
-        """Whether a reader whose records were deleted stops; see `LosesRecords`."""
         return self.settings.on_data_loss == "fail"
 
+    @override
     def lost(self, reader: Reader) -> tuple[Missed, ...]:
-        """Return what a reader has lost to retention; see `LosesRecords.lost`.
+        """Return what a reader has lost to retention.
 
         Raises:
             TopicLostError: the topic was deleted, or created again, or it ends before the position.
@@ -243,8 +252,9 @@ class KafkaTopic:
                 )
         return tuple(self._overtaken(reader, self.cluster.earliest(self.name)))
 
+    @override
     def skipped(self, reader: Reader, until: Position, records: int) -> tuple[Missed, ...]:
-        """Return what a batch has skipped because it was deleted; see `LosesRecords.skipped`.
+        """Return what a batch has skipped because it was deleted.
 
         The offsets are those that no longer exist; the batch may have read some of them before they were deleted. What
         was reported before is omitted: several batches may pass over the offsets of one loss.
@@ -265,20 +275,20 @@ class KafkaTopic:
             if start < end
         )
 
+    @override
     def late_operator(self, inlet: InletPlan) -> str | None:
-        """Return the operator that drops late records of a deduplicating inlet; see `DropsLateRecords`."""
         return DEDUPLICATION.name if Deduplication.of(inlet.options) is not None else None
 
+    @override
     def invalid_count(self, inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
-        """Return how many messages a batch has omitted; see `FindsInvalidRecords.invalid_count`."""
         from streamlets.channels.kafka.source import invalid_count
 
         return invalid_count(inlet, observed)
 
+    @override
     def invalid(
         self, session: SparkSession, inlet: InletPlan, after: Position | None, until: Position, *, at_once: int = 1000
     ) -> Iterator[tuple[list[InvalidRecord], Position]]:
-        """Yield the messages that an inlet omits; see `FindsInvalidRecords.invalid`."""
         from streamlets.channels.kafka.source import invalid_messages
 
         end = self._offsets(until).partitions
@@ -298,8 +308,8 @@ class KafkaTopic:
             self._store_unknown(stored, unknown)
         yield records, Offsets(self.name, reached | dict(end)).to_position()
 
+    @override
     def decoded(self, content: str, contract: Contract) -> dict[str, Any]:
-        """Return a message as a record by the schemas that are known now; see `FindsInvalidRecords.decoded`."""
         value = json.loads(content)["value"]
         try:
             if value is None:
@@ -311,8 +321,8 @@ class KafkaTopic:
             raise RecordError(str(error)) from None
         return row
 
+    @override
     def furthest(self, first: Position, second: Position) -> Position:
-        """Return the position that is the later one in each partition; see `FindsInvalidRecords.furthest`."""
         one, other = self._offsets(first).partitions, self._offsets(second).partitions
         return Offsets(self.name, {n: max(one.get(n, 0), other.get(n, 0)) for n in {*one, *other}}).to_position()
 
@@ -327,10 +337,10 @@ class KafkaTopic:
             if later != earlier:
                 stored.write(later)
 
+    @override
     def appender(
         self, contract: Contract, *, writer: str, epoch: int = 0, partition_by: tuple[str, ...] = ()
     ) -> KafkaAppender:
-        """Open the topic for appending; see `TopicResource.appender`."""
         return self._appender(contract, writer=writer, epoch=epoch, partition_by=partition_by)
 
     def _appender(
@@ -357,6 +367,7 @@ class KafkaTopic:
             require=self.require,
         )
 
+    @override
     def scan(
         self,
         reader: Contract | None = None,
@@ -365,31 +376,31 @@ class KafkaTopic:
         *,
         metadata: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield records in the order of their timestamps, without Spark; see `TopicResource.scan`."""
         self.require_own()
         start = self._offsets(after).partitions if after is not None else self.cluster.earliest(self.name)
         end = self._offsets(until).partitions if until is not None else self.cluster.latest(self.name)
         return self._read(self._messages(ranges(start, end)), reader, metadata=metadata)
 
+    @override
     def stretches(self, after: Position | None, until: Position, contract: Contract | None) -> Iterator[Stretch]:
-        """Yield the records between two positions with their contracts; see `CopyableTopic.stretches`."""
         start = Offsets(self.name, self._start(after))
         parts = ranges(start.partitions, self._offsets(until).partitions)
         return stretches(self._messages(parts), self._wire(contract), start)
 
+    @override
     def ordered_appender(self, contract: Contract, *, writer: str, partition_by: tuple[str, ...] = ()) -> KafkaAppender:
-        """Open the topic for appending; see `CopyableTopic.ordered_appender`. Without columns that partition the
+        """Open the topic for appending. Without columns that partition the
         records, those of a contract are in one partition."""
         partitions = self.cluster.existing(self.name).partitions
         partition = zlib.crc32(contract.fingerprint.encode()) % partitions if not partition_by else None
         return self._appender(contract, writer=writer, partition_by=partition_by, partition=partition)
 
+    @override
     def end(self) -> Position:
-        """Return the current end of the topic."""
         return Offsets(self.name, self.cluster.latest(self.name)).to_position()
 
+    @override
     def lag(self, at: Position | None, *, reader: str = "") -> Lag:
-        """Return the number and the age of the records after a position; see `TopicResource.lag`."""
         start = self._start(at)
         end = self.cluster.latest(self.name)
         records = _records(ranges(start, end))
@@ -404,31 +415,32 @@ class KafkaTopic:
         age = max(0.0, self._clock() - oldest.timestamp()[1] / 1000)
         return Lag(1 + sum(1 for _ in messages), age)
 
+    @override
     def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
-        """Return the number of records between two positions; see `TopicResource.count`."""
         parts = ranges(self._start(after), self._offsets(until).partitions)
         return self._count(parts) if not reader or self._has_marks() else _records(parts)
 
+    @override
     def owns(self, position: Position) -> bool:
-        """Return whether a position belongs to this topic."""
         try:
             return Offsets.from_position(position).topic == self.name
         except ValueError:
             return False
 
+    @override
     def shown(self, position: Position) -> str:
-        """Return the offset of each partition, such as `0: 17, 1: 4`; see `TopicResource.shown`."""
         partitions = Offsets.from_position(position).partitions
         return ", ".join(f"{number}: {at}" for number, at in sorted(partitions.items())) or "the beginning"
 
+    @override
     def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:
-        """Look for readers that the cluster's retention has overtaken; see `TopicResource.maintain`."""
         if readers is not None:
             earliest = self.cluster.earliest(self.name)
             for reader in readers():
                 self._note_missed(reader, earliest)
         return Dropped()
 
+    @override
     def purge(
         self,
         readers: Iterable[Reader],
@@ -438,7 +450,7 @@ class KafkaTopic:
         force: bool = False,
         dry: bool = False,
     ) -> Dropped:
-        """Delete the oldest records of each partition; see `TopicResource.purge`.
+        """Delete the oldest records of each partition.
 
         Raises:
             ValueError: `schema` is given. Kafka deletes only the oldest records of a partition.
@@ -469,17 +481,18 @@ class KafkaTopic:
             self._missed |= {_key(entry): entry for entry in missed}
         return Dropped(records=dropped, held=held, missed=tuple(missed))
 
+    @override
     def sweep(self) -> None:
         """Do nothing: the cluster frees the storage of deleted records."""
 
+    @override
     def missed(self) -> Iterator[Missed]:
-        """Yield what readers lost to retention; see `TopicResource.missed`."""
         for key in list(self._missed):
             yield self._missed[key]
             del self._missed[key]
 
+    @override
     def summary(self) -> TopicSummary:
-        """Return what is in the topic; see `TopicResource.summary`. Records are not counted by writer."""
         parts = ranges(self.cluster.earliest(self.name), self.cluster.latest(self.name))
         newest = max((message.timestamp()[1] / 1000 for message in self._newest(1)), default=None)
         writers = tuple(
@@ -488,29 +501,30 @@ class KafkaTopic:
         )
         return TopicSummary(self.name, self._count(parts), None, newest, writers)
 
+    @override
     def contracts(self) -> tuple[Contract, ...]:
-        """Return the contracts of the topic's writers, if it has records; see `TopicResource.contracts`."""
         parts = ranges(self.cluster.earliest(self.name), self.cluster.latest(self.name))
         return self._published() if parts else ()
 
+    @override
     def last(self, count: int) -> Iterator[pa.RecordBatch]:
-        """Yield the last records; see `TopicResource.last`."""
         self.require_own()
         return self._read(self._newest(count), None)
 
+    @override
     def shown_with(self, schema: Contract | None, invalid: Callable[[str], None]) -> KafkaTopic:
-        """Return the topic for showing its records; see `ShowsMessages.shown_with`."""
         self._wire(schema)  # raises if the messages do not name their schema, and it is not known
         shown = copy.copy(self)
         shown.schema, shown.invalid_shown = schema, invalid
         return shown
 
     @property
+    @override
     def replays(self) -> Replays:
-        """The decisions about the replay of dead letters in the topic."""
         self._directory.mkdir(parents=True, exist_ok=True)
         return Replays(self._directory / "replays", self.cluster.existing(self.name).id)
 
+    @override
     def committed(self, group: str, position: Position) -> None:
         """Commit a reader's position to its consumer group, where Kafka's tools see it.
 

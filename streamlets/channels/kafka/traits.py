@@ -156,6 +156,13 @@ def partitions(topic: TopicSettings) -> int | None:
 TRAITS = ChannelTraits(
     name=CHANNEL,
     real_time=True,
+    invalid_records=True,
+    loses_records=True,
+    late_records=True,
+    shows_progress=True,
+    purges=True,
+    copies=True,
+    administration=True,
     reserved=("_",),
     settings=(*SETTINGS, *CLUSTER_SETTINGS),
     location=location,

@@ -6,27 +6,29 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamlets.channels.base import Channel
+from streamlets.channels.channel_type import ChannelType
 from streamlets.channels.kafka.traits import TRAITS
+from streamlets.override import override
 
 if TYPE_CHECKING:
     from blueprint.plan import TopicPlan
+    from streamlets.channels.base import Channel
     from streamlets.checks import Check
 
 
-class KafkaChannelType:
+class KafkaChannelType(ChannelType):
     """The Kafka channel: topics are those of a Kafka cluster."""
 
     traits = TRAITS
 
+    @override
     def check(self, topics: Sequence[TopicPlan]) -> Iterable[Check]:
-        """Check whether the clusters of topics answer; see `ChannelType.check`."""
         from streamlets.channels.kafka.reachability import check_clusters
 
         return check_clusters(topics)
 
+    @override
     def open(self, directory: Path) -> Channel:
-        """Return the channel of an application; see `ChannelType.open`."""
         from streamlets.channels.kafka.channel import KafkaChannel
 
         return KafkaChannel(directory)

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from streamlets.channels.base import Channel, RemembersInlets
+from streamlets.channels.base import Channel
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, checkpoints_in
 from streamlets.runner.state_directory.checkpoint_links import delete_linked
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -32,6 +32,5 @@ def reset(state: StateDirectory, checkpoints: Iterable[Checkpoint], channels: It
     kept = {checkpoint.streamlet for checkpoint in checkpoints_in(state.checkpoints)}
     for streamlet in {checkpoint.streamlet for checkpoint in checkpoints} - kept:
         for channel in channels:
-            if isinstance(channel, RemembersInlets):
-                channel.forget_inlets(streamlet)
+            channel.forget_inlets(streamlet)
     shutil.rmtree(grave, ignore_errors=True)

@@ -15,7 +15,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from blueprint.avro.sources.loading import parse_contract
-from streamlets.channels.base import FindsInvalidRecords
 from streamlets.channels.replays import Replay, runs
 from streamlets.contract.values import JsonValues, RecordError
 from streamlets.runner.dead_letters.letters import DeadLetter, letters_in
@@ -193,7 +192,7 @@ def _record(letter: DeadLetter, contract: Contract, outlets: Outlets, *, extra: 
     """
     if letter.topic:
         topic = outlets.topic(letter.topic)
-        if not isinstance(topic, FindsInvalidRecords):
+        if not topic.traits.invalid_records:
             raise RecordError(f"its topic `{letter.topic}` is now on another channel")
         return topic.decoded(letter.record, contract)
     row = json.loads(letter.record, parse_float=Decimal)

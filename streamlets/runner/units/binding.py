@@ -11,8 +11,7 @@ from blueprint.plan import OutletPlan, RealTime, StreamletPlan, Trigger
 from streamlets.api.context import SparkStreamletContext, TaskConnection, all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.batches import BatchWritten
-from streamlets.channels.base import Branch, Channel, TopicResource
-from streamlets.channels.real_time import RealTimeChannel
+from streamlets.channels.base import Branch, Channel, TopicQuery, TopicResource
 from streamlets.spark.real_time import real_time_mode
 from streamlets.triggers import trigger_of
 
@@ -84,42 +83,19 @@ class TopicBinding:
                 f"the query `{query}` writes to topics on several channels ({', '.join(channels)}): "
                 "write each outlet in a query of its own with `write_stream`"
             )
-        dead_letters = self._dead_letters(joined)
-        if self.real_time and isinstance(trigger_of(self.plan, query, trigger), RealTime):
-            return self._real_time_writer(rows, joined, dead_letters, query).outputMode(
-                real_time_mode(rows, output_mode)
+        channel, dead_letters = self.channels[channels[0]], self._dead_letters(joined)
+        target = TopicQuery(streamlet=self.plan.ref, name=query, version=self.version, on_batch=self.on_batch)
+        if not (self.real_time and isinstance(trigger_of(self.plan, query, trigger), RealTime)):
+            return channel.writer(rows, joined, dead_letters, target).outputMode(output_mode)
+        if not channel.traits.real_time:
+            raise StreamletError(
+                f"the channel `{channel.name}` of the query `{query}` does not support real-time triggers"
             )
-        return (
-            self.channels[channels[0]]
-            .writer(
-                rows,
-                joined,
-                dead_letters,
-                query=query,
-                streamlet=self.plan.ref,
-                version=self.version,
-                on_batch=self.on_batch,
-            )
-            .outputMode(output_mode)
-        )
-
-    def _real_time_writer(
-        self,
-        rows: DataFrame,
-        branches: tuple[Branch[TopicResource], ...],
-        dead_letters: TopicResource | None,
-        query: str,
-    ) -> DataStreamWriter:
-        channel = branches[0].topic.plan.channel
-        opened = self.channels[channel]
-        if not isinstance(opened, RealTimeChannel):
-            raise StreamletError(f"the channel `{channel}` of the query `{query}` does not support real-time triggers")
         try:
-            return opened.real_time_writer(
-                rows, branches, dead_letters, query=query, streamlet=self.plan.ref, version=self.version
-            )
+            writer = channel.real_time_writer(rows, joined, dead_letters, target)
         except ValueError as error:
             raise StreamletError(str(error)) from None
+        return writer.outputMode(real_time_mode(rows, output_mode))
 
     def task_source(self, outlet: str) -> TaskConnection:
         """Return the connection of a batch source with this outlet.

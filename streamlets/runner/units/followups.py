@@ -21,12 +21,9 @@ from typing import TYPE_CHECKING, Any
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.plan import InletPlan, StreamletPlan
 from streamlets.channels.base import (
-    FindsInvalidRecords,
     InvalidRecord,
-    LosesRecords,
     Position,
     Reader,
-    ShowsProgress,
     TopicResource,
 )
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, initial_position, read_checkpoint
@@ -104,7 +101,7 @@ class FollowUps:
         self._report = report
         self._letters = {inlet.name for inlet in plan.inlets if self._finding(inlet) is not None}
         self._continuing = {inlet.name for inlet in plan.inlets if self._losing(inlet) is not None}
-        self._shown = {inlet.name for inlet in plan.inlets if isinstance(topics[inlet.topic], ShowsProgress)}
+        self._shown = {inlet.name for inlet in plan.inlets if topics[inlet.topic].traits.shows_progress}
         self._done: dict[str, dict[str, Position | None]] = {}
         self._sources: dict[tuple[str, str], str] = {}
         self._warned: set[tuple[str, str, str]] = set()
@@ -251,7 +248,7 @@ class FollowUps:
         reached = topic.furthest(done, read.end) if done is not None else read.end
         self._done.setdefault(read.query, {})[read.inlet.name] = reached
 
-    def _write_letters(self, topic: FindsInvalidRecords, read: _Read, done: Position | None) -> None:
+    def _write_letters(self, topic: TopicResource, read: _Read, done: Position | None) -> None:
         assert self._plan.dead_letters is not None
         letters = self._topics[self._plan.dead_letters]
         with letters.appender(dead_letter_contract(), writer=f"invalid-{read.id}-{read.inlet.name}") as appender:
@@ -283,19 +280,18 @@ class FollowUps:
 
     def _show(self, read: _Read) -> None:
         topic = self._topics[read.inlet.topic]
-        assert isinstance(topic, ShowsProgress)
         topic.committed(f"{self._application}.{self._plan.ref}.{read.inlet.name}", read.end)
 
-    def _finding(self, inlet: InletPlan) -> FindsInvalidRecords | None:
+    def _finding(self, inlet: InletPlan) -> TopicResource | None:
         """Return the topic of an inlet if its invalid records go to the dead letters."""
         topic = self._topics[inlet.topic]
         sends = inlet.on_invalid == "dead-letters" and self._plan.dead_letters is not None
-        return topic if sends and isinstance(topic, FindsInvalidRecords) else None
+        return topic if sends and topic.traits.invalid_records else None
 
-    def _losing(self, inlet: InletPlan) -> LosesRecords | None:
+    def _losing(self, inlet: InletPlan) -> TopicResource | None:
         """Return the topic of an inlet if batches continue after records that were deleted."""
         topic = self._topics[inlet.topic]
-        return topic if isinstance(topic, LosesRecords) and not topic.fails_on_loss else None
+        return topic if topic.traits.loses_records and not topic.fails_on_loss else None
 
     def _invalid(self, inlet: InletPlan, report: Mapping[str, Any]) -> int:
         topic = self._finding(inlet)
@@ -315,7 +311,7 @@ class FollowUps:
         objects.replace(self._path(query), json.dumps(positions).encode())
 
 
-def _covers(topic: FindsInvalidRecords, done: Position | None, start: Position | None) -> bool:
+def _covers(topic: TopicResource, done: Position | None, start: Position | None) -> bool:
     """Return whether nothing before `start` remains to be done."""
     if start is None:
         return True

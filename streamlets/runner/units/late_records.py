@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from blueprint.plan import InletPlan
-from streamlets.channels.base import DropsLateRecords, TopicResource
+from streamlets.channels.base import TopicResource
 from streamlets.runner.events.record_events import RecordsLate
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.units.record_counts import inlets_of, position_of
@@ -34,7 +34,7 @@ def records_late(
     inlets = tuple(inlets)
     ends = (position_of(source.get("endOffset")) for source in report.get("sources") or [])
     read = (inlet for end in ends for inlet in inlets_of(end, inlets, topics))
-    dropping = [(inlet.name, name) for inlet in read if (name := _operator(inlet, topics))]
+    dropping = [(inlet.name, name) for inlet in read if (name := topics[inlet.topic].late_operator(inlet))]
     names = {name for _, name in dropping}
     operators = [entry for entry in report.get("stateOperators") or [] if entry.get("operatorName") in names]
     records = sum(int(entry.get("numRowsDroppedByWatermark") or 0) for entry in operators) // executions
@@ -50,8 +50,3 @@ def records_late(
         records=records,
         watermark=str((report.get("eventTime") or {}).get("watermark") or ""),
     )
-
-
-def _operator(inlet: InletPlan, topics: Mapping[str, TopicResource]) -> str | None:
-    topic = topics[inlet.topic]
-    return topic.late_operator(inlet) if isinstance(topic, DropsLateRecords) else None

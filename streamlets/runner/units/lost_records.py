@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
 from blueprint.plan import InletPlan, StreamletPlan
-from streamlets.channels.base import LosesRecords, Missed, Position, Reader, TopicLostError, TopicResource
+from streamlets.channels.base import Missed, Position, Reader, TopicLostError, TopicResource
 from streamlets.runner.checkpoints.checkpoint import Checkpoint
 from streamlets.runner.events.record_events import RecordsMissed
 from streamlets.runner.units.record_counts import inlet_of
@@ -33,9 +33,9 @@ def require_records(
     for source, at in checkpoint.starts.items():
         position = Position(at)
         inlet = inlet_of(position, inlets, topics)
-        topic = topics[inlet.topic] if inlet is not None else None
-        if inlet is None or not isinstance(topic, LosesRecords):
+        if inlet is None:
             continue
+        topic = topics[inlet.topic]
         missed = topic.lost(Reader(f"{checkpoint.name} ({source})", position))
         for entry in missed:
             report(RecordsMissed(**asdict(entry)))

@@ -17,8 +17,7 @@ from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation
 from streamlets.batches import BatchWritten
-from streamlets.channels.base import Channel, DropsLateRecords, FindsInvalidRecords, TopicResource
-from streamlets.channels.real_time import RealTimeChannel
+from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.compatibility import (
@@ -235,8 +234,7 @@ class Site:
     def _real_time_tasks(self, write: StreamingWrite) -> int:
         """Return the number of tasks of a query that run as long as it runs in real time."""
         rows = rows_of(write.writer)
-        channels = [channel for channel in self._site.channels.values() if isinstance(channel, RealTimeChannel)]
-        return shuffle_tasks(rows) + sum(channel.source_partitions(rows) for channel in channels)
+        return shuffle_tasks(rows) + sum(channel.source_partitions(rows) for channel in self._site.channels.values())
 
     def _binding(self, spark: Spark) -> TopicBinding:
         settings = dict(self.plan.spark)
@@ -312,7 +310,7 @@ def require_reported_inlets(
         StreamletError: an inlet writes messages that are not records to the dead letters.
     """
     for inlet in plan.inlets:
-        if inlet.on_invalid == "dead-letters" and isinstance(topics[inlet.topic], FindsInvalidRecords):
+        if inlet.on_invalid == "dead-letters" and topics[inlet.topic].traits.invalid_records:
             raise StreamletError(
                 f"the query `{query}` has a real-time trigger, and its inlet `{inlet.name}` has dead letters: Spark "
                 "does not report in real-time mode what a query has omitted; remove `on_invalid` from the inlet, or "
@@ -330,8 +328,7 @@ def require_no_deduplication(write: StreamingWrite, plan: StreamletPlan, topics:
     """
     nodes = {node.name for node in plan_tree(rows_of(write.writer)).all()}
     for inlet in plan.inlets:
-        topic = topics[inlet.topic]
-        operator = topic.late_operator(inlet) if isinstance(topic, DropsLateRecords) else None
+        operator = topics[inlet.topic].late_operator(inlet)
         if operator is not None and stateful_operator(operator).node in nodes:
             raise StreamletError(
                 f"the query `{write.query}` has a real-time trigger, and its inlet `{inlet.name}` deduplicates, which "

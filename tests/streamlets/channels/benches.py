@@ -13,7 +13,8 @@ import pytest
 
 from blueprint.avro.model import Contract
 from blueprint.plan import TopicPlan
-from streamlets.channels.base import Channel, ChannelType, TopicResource
+from streamlets.channels.base import Channel, TopicResource
+from streamlets.channels.channel_type import ChannelType
 from streamlets.channels.registry import CHANNEL_TYPES
 from tests.streamlets.channels.topics import READING
 from tests.toy_channel.channel import ToyChannelType

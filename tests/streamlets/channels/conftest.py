@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from streamlets.batches import BatchWritten
-from streamlets.channels.base import Branch, TopicResource
+from streamlets.channels.base import Branch, TopicQuery, TopicResource
 from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.spark.session import active
 from tests.streamlets.channels.benches import ChannelBench, DeltaBench
@@ -61,9 +61,8 @@ class QueryBench:
         pairs = [outlet if isinstance(outlet, tuple) else (outlet, lambda frame: frame) for outlet in outlets]
         branches = tuple(Branch(plan, rows_of, self.topic(plan.topic)) for plan, rows_of in pairs)
         dead = self.topic(dead_letters) if dead_letters else None
-        writer = self.channel.writer(
-            rows, branches, dead, query=query, streamlet="writer", version="1.2", on_batch=self.batches.append
-        )
+        target = TopicQuery(streamlet="writer", name=query, version="1.2", on_batch=self.batches.append)
+        writer = self.channel.writer(rows, branches, dead, target)
         return writer.option("checkpointLocation", str(self.checkpoint(query)))
 
     def run(self, writer: Any) -> Any:

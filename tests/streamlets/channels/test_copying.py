@@ -14,7 +14,7 @@ from blueprint.avro.model import Contract
 from blueprint.plan import TopicPlan
 from streamlets.channels import copying
 from streamlets.channels.base import TopicLostError, TopicResource
-from streamlets.channels.copying import CopyableTopic, CopyError, Progress, copy_topic
+from streamlets.channels.copying import CopyError, Progress, copy_topic
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.kafka.channel import KafkaChannel
 from streamlets.channels.kafka.records import MessageError
@@ -48,7 +48,6 @@ def fill(topic: TopicResource, *commits: tuple[Contract, Iterable[int]]) -> None
 
 def by_contract(topic: TopicResource) -> dict[str, list[int]]:
     """Return the ids of a topic by the fingerprint of their contract, in order."""
-    assert isinstance(topic, CopyableTopic)
     ids: dict[str, list[int]] = {}
     for stretch in topic.stretches(None, topic.end(), None):
         ids.setdefault(stretch.contract.fingerprint, []).extend(stretch.rows.column("id").to_pylist())

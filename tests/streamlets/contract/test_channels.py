@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from blueprint.avro import Contract, parse_contract
-from streamlets.channels.base import Branch, TopicResource
+from streamlets.channels.base import Branch, TopicQuery, TopicResource
 from streamlets.contract import arrow_schema, spark_schema
 from streamlets.contract.relabel import relabel
 from streamlets.spark.session import active
@@ -91,7 +91,7 @@ def write_with_spark(spark: SparkSession, bench: ChannelBench, topic: TopicResou
     frame.write.parquet(str(source))
     rows = session.readStream.name("source").schema(spark_schema(contract(0))).parquet(str(source))
     branch = Branch(outlet("all", contract(0)), lambda given: given, topic)
-    writer = bench.channel.writer(rows, (branch,), None, query="q", streamlet="writer")
+    writer = bench.channel.writer(rows, (branch,), None, TopicQuery(streamlet="writer", name="q"))
     query = writer.option("checkpointLocation", str(directory / "written")).trigger(availableNow=True).start()
     query.awaitTermination(120)
 

@@ -12,7 +12,7 @@ import pytest
 from blueprint.plan import StreamletPlan
 from streamlets.api.context import StreamingWrite
 from streamlets.api.errors import StreamletError
-from streamlets.channels.base import Branch
+from streamlets.channels.base import Branch, TopicQuery
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.channel import KafkaChannel
 from streamlets.channels.kafka.cluster_client import Existing
@@ -52,7 +52,9 @@ def start(
     assert isinstance(channel, KafkaChannel)
     branch: Any = Branch(outlet_plan, lambda rows: rows, bench.topic(outlet_plan.topic))
     dead = bench.topic(dead_letters) if dead_letters else None
-    writer: Any = channel.real_time_writer(rows, (branch,), dead, query="q", streamlet="writer", version="1.2")
+    writer: Any = channel.real_time_writer(
+        rows, (branch,), dead, TopicQuery(streamlet="writer", name="q", version="1.2")
+    )
     writer = writer.outputMode("update").option("checkpointLocation", str(bench.checkpoint()))
     return writer.trigger(realTime=every).start()
 

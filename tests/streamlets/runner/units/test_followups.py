@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from blueprint.catalog import ChannelTraits
 from blueprint.plan import InletPlan, StreamletPlan
 from streamlets.channels.base import InvalidRecord, Missed, Position, Reader, TopicLostError
 from streamlets.channels.dead_letters import dead_letter_contract
@@ -33,6 +34,7 @@ BAD = {2, 3, 7}
 class FakeTopic:
     """A topic with one partition, whose records 2, 3 and 7 are invalid; a position is an offset."""
 
+    traits = ChannelTraits(name="fake", invalid_records=True, loses_records=True, shows_progress=True)
     groups: dict[str, int] = field(default_factory=dict)
     asked: list[tuple[int, int]] = field(default_factory=list)
     error: Exception | None = None

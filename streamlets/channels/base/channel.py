@@ -1,0 +1,121 @@
+"""`Channel`: what stores the topics of an application."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from streamlets.channels.base.optional import HasTraits, optional
+from streamlets.channels.base.topic import TopicResource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from blueprint.plan import TopicPlan
+    from streamlets.channels.base.queries import Branch, TopicQuery
+
+
+class Channel(HasTraits, abc.ABC):
+    """The channel of an application, which stores topics."""
+
+    @property
+    def name(self) -> str:
+        """The name of the channel in a blueprint."""
+        return self.traits.name
+
+    def topics(self) -> tuple[str, ...] | None:
+        """Return the names of the topics that are stored in the directory of the channel, sorted; None if the channel
+        stores topics elsewhere."""
+        return None
+
+    @abc.abstractmethod
+    def topic(self, plan: TopicPlan) -> TopicResource:
+        """Return a topic. The topic need not exist.
+
+        Arguments:
+            plan: the name and the settings of the topic.
+
+        Raises:
+            ValueError: the channel does not allow the name.
+        """
+
+    def prepare(self, session: SparkSession) -> None:
+        """Prepare a session for reading and writing topics of this channel. A repeated call has no effect."""
+
+    @abc.abstractmethod
+    def writer(
+        self,
+        rows: DataFrame,
+        branches: tuple[Branch[TopicResource], ...],
+        dead_letters: TopicResource | None,
+        query: TopicQuery,
+    ) -> DataStreamWriter:
+        """Return a writer, not yet started, that writes the rows of each branch to its topic exactly once.
+
+        The caller sets output mode, name, checkpoint and trigger. In complete mode every batch appends the whole
+        result.
+
+        Arguments:
+            rows: the streaming DataFrame of the query. It is executed once per batch for all branches together.
+            branches: the outlets that the query writes to. Each is exactly-once by itself; the rows of a batch come
+                from the same execution for all of them.
+            dead_letters: the topic for rows that break the contract of an outlet with dead letters; None without one.
+            query: the query.
+        """
+
+    def forget(self, streamlet: str, query: str, id: str) -> None:
+        """Remove what is stored for the unfinished batches of a query that starts with a new checkpoint.
+
+        Arguments:
+            streamlet: the name of the streamlet.
+            query: the name of the query within the streamlet.
+            id: the id that Spark stored in the previous checkpoint of the query.
+        """
+
+    @abc.abstractmethod
+    def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
+        """Return whether data of a batch may have been written to a topic, or its content decided.
+
+        Arguments:
+            streamlet: the name of the streamlet.
+            query: the name of the query within the streamlet.
+            id: the id that Spark stores in the checkpoint of the query.
+            batch: the number of the batch.
+        """
+
+    @optional("invalid_records")
+    def forget_inlets(self, streamlet: str) -> None:
+        """Remove what is stored for the inlets of a streamlet without a checkpoint, so that it decides again."""
+
+    @optional("administration")
+    def unused(self, plans: Sequence[TopicPlan]) -> tuple[TopicResource, ...]:
+        """Return the topics that the application has created and no longer has, sorted by name.
+
+        Arguments:
+            plans: the topics of the application on this channel.
+        """
+        return ()
+
+    @optional("real_time")
+    def real_time_writer(
+        self,
+        rows: DataFrame,
+        branches: tuple[Branch[TopicResource], ...],
+        dead_letters: TopicResource | None,
+        query: TopicQuery,
+    ) -> DataStreamWriter:
+        """Return a writer, not yet started, that writes each row as soon as it is processed, at least once; see
+        `writer` for the arguments.
+
+        Raises:
+            ValueError: real-time mode cannot write these outlets.
+        """
+        raise NotImplementedError
+
+    @optional("real_time")
+    def source_partitions(self, rows: DataFrame) -> int:
+        """Return the number of partitions of the topics of this channel that a query reads. In real-time mode each has
+        a task that runs as long as the query."""
+        return 0
