@@ -18,7 +18,8 @@ from blueprint.plan import TopicPlan
 from streamlets.channels.base import Reader
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.maintenance import SWEPT
-from streamlets.channels.delta.table import LOG, create_table, open_table
+from streamlets.channels.delta.table import LOG, open_table
+from streamlets.channels.delta.table_directory import create_table
 
 BEGAN = time.time()
 ROUND = 20  # seconds between two calls of the runner's maintenance

@@ -27,7 +27,8 @@ from streamlets.channels.delta.actions import DataFile, Txn
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
-from streamlets.channels.delta.table import Table, create_table, open_table
+from streamlets.channels.delta.table import Table, open_table
+from streamlets.channels.delta.table_directory import create_table
 from streamlets.channels.delta.topic import DeltaTopic
 
 CONTRACT = parse_contract(json.dumps({"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}))

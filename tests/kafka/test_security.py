@@ -30,7 +30,7 @@ from streamlets.channels.kafka import reachability
 from streamlets.channels.kafka.channel import KafkaChannel
 from streamlets.channels.kafka.client_settings import mismatches
 from streamlets.channels.kafka.cluster import Connections, connections
-from streamlets.channels.kafka.cluster_client import ClusterError
+from streamlets.channels.kafka.cluster_errors import ClusterError
 from streamlets.checks import State
 from streamlets.contract.types import arrow_schema
 from streamlets.runner.deployment import store_descriptor

@@ -12,7 +12,8 @@ from streamlets.channels.delta.actions import Txn
 from streamlets.channels.delta.layout import layout, partition_value
 from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.parquet import write_file
-from streamlets.channels.delta.table import LOG, create_table, open_table, table_name, tables_in
+from streamlets.channels.delta.table import LOG, open_table
+from streamlets.channels.delta.table_directory import create_table, table_name, tables_in
 from streamlets.channels.records import fitted
 from streamlets.override import override
 from streamlets.storage import objects

@@ -22,7 +22,8 @@ from streamlets.channels.delta.conformity import Place, write_both, write_valid
 from streamlets.channels.delta.files import write_files
 from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
-from streamlets.channels.delta.table import Table, create_table, open_table, table_name
+from streamlets.channels.delta.table import Table, open_table
+from streamlets.channels.delta.table_directory import create_table, table_name
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:

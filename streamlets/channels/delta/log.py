@@ -16,8 +16,9 @@ from streamlets.channels.delta import actions
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.integrity import LOG, damaged_file
 from streamlets.channels.delta.offsets import Offset, Place
-from streamlets.channels.delta.table import REMEDY, Table, has_first_commit, open_table
-from streamlets.channels.delta.table import lost as table_lost
+from streamlets.channels.delta.table import Table, open_table
+from streamlets.channels.delta.table_directory import REMEDY, has_first_commit
+from streamlets.channels.delta.table_directory import lost as table_lost
 from streamlets.storage import objects
 from streamlets.storage.damage import unreadable
 

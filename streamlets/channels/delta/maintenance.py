@@ -22,7 +22,8 @@ from streamlets.channels.delta.clock_steps import ClockSteps
 from streamlets.channels.delta.compaction import Compaction, compact_table
 from streamlets.channels.delta.integrity import LOG, POINTER, checkpoint_path, commit_path, last_checkpoint
 from streamlets.channels.delta.manifest import read_manifest
-from streamlets.channels.delta.table import Table, open_table, tables_in
+from streamlets.channels.delta.table import Table, open_table
+from streamlets.channels.delta.table_directory import tables_in
 from streamlets.storage import objects
 
 if TYPE_CHECKING:

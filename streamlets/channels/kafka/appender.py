@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.base import Appender, TopicWriteError, WriterFencedError
 from streamlets.channels.kafka.cluster_client import TIMEOUT, Cluster
+from streamlets.channels.kafka.cluster_errors import channel_error
 from streamlets.channels.kafka.compacted import CompactedTable
 from streamlets.channels.kafka.keys import key_function
 from streamlets.channels.kafka.stored_batches import stored
@@ -256,7 +257,7 @@ class KafkaAppender(Appender):
                 message = f"the writer `{self._writer}` of the topic `{self._topic}` was fenced"
                 raise WriterFencedError(message) from None
             first = KafkaException(failures[0]) if failures else error
-            reason = self._cluster.error(first, self._topic)
+            reason = channel_error(first, self._topic, self._cluster.name)
             if isinstance(reason, OSError):
                 raise TopicWriteError(f"cannot write to topic `{self._topic}`: {reason}") from None
             raise reason from None

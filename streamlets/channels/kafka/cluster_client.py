@@ -5,13 +5,14 @@ from __future__ import annotations
 import heapq
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from streamlets.channels.base import ChannelUnavailableError, RecordTooLargeError, TopicLostError
+from streamlets.channels.base import TopicLostError
 from streamlets.channels.kafka.cluster import Connections
+from streamlets.channels.kafka.cluster_errors import ClusterError, NoLeaderError, TopicExistsError, channel_error
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -32,19 +33,6 @@ _QUEUED_KB = "16384"
 _POLL = 0.01
 
 
-class ClusterError(ChannelUnavailableError):
-    """The cluster does not answer, or it refuses a request.
-
-    Arguments:
-        message: the request and the cause.
-        help: what to do, in the imperative.
-    """
-
-    def __init__(self, message: str, help: str = "check the servers with `flow doctor`") -> None:
-        super().__init__(message)
-        self.help = help
-
-
 @dataclass(frozen=True, slots=True)
 class Existing:
     """A topic as it exists.
@@ -58,14 +46,6 @@ class Existing:
     id: str
     partitions: int
     replicas: int
-
-
-class _NoLeaderError(ClusterError):
-    """A partition has no leader at the moment."""
-
-
-class _TopicExistsError(ClusterError):
-    """The topic to create exists."""
 
 
 class Cluster:
@@ -111,7 +91,7 @@ class Cluster:
         (future,) = self.ask(lambda admin: admin.create_topics([new], request_timeout=TIMEOUT))
         try:
             self.result(future, topic)
-        except _TopicExistsError:
+        except TopicExistsError:
             return False
         except ClusterError:
             # Who may use a topic need not be allowed to create it.
@@ -237,7 +217,7 @@ class Cluster:
             )
             try:
                 return {key.partition: int(self.result(future, topic).offset) for key, future in futures.items()}
-            except _NoLeaderError:  # a topic that was just created, or whose broker has just changed
+            except NoLeaderError:  # a topic that was just created, or whose broker has just changed
                 if time.monotonic() > end:
                     raise
                 time.sleep(_POLL)
@@ -300,7 +280,7 @@ class Cluster:
                 f"the topic `{topic}` has no record at offset {start} of partition {partition}: it was deleted, or the "
                 "topic was created again"
             )
-        return self.error(KafkaException(error), topic)
+        return channel_error(KafkaException(error), topic, self.name)
 
     def producer(self, transactional_id: str) -> Producer:
         """Return a new producer with transactions. It chooses partitions by keys as Spark's sink does."""
@@ -343,7 +323,7 @@ class Cluster:
             producer.produce(topic, value=value, key=key, on_delivery=delivered)
         producer.flush()
         if failures:
-            raise self.error(KafkaException(failures[0]), topic)
+            raise channel_error(KafkaException(failures[0]), topic, self.name)
 
     def commit(self, group: str, topic: str, partitions: Mapping[int, int]) -> None:
         """Store the offsets of a consumer group that has no members.
@@ -395,59 +375,6 @@ class Cluster:
         try:
             return future.result(TIMEOUT)
         except KafkaException as error:
-            raise self.error(error, topic) from None
+            raise channel_error(error, topic, self.name) from None
         except TimeoutError:
             raise ClusterError(f"the Kafka cluster {self.name} did not answer within {TIMEOUT:.0f} seconds") from None
-
-    def error(self, error: Exception, topic: str) -> Exception:
-        """Return an error of confluent-kafka about a topic as one of the channel."""
-        from confluent_kafka import KafkaError
-
-        cause = error.args[0]
-        code = cause.code() if isinstance(cause, KafkaError) else None
-        local = (KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)  # noqa: SLF001 - see `_part`
-        if code in (KafkaError.UNKNOWN_TOPIC_OR_PART, *local):
-            lost = TopicLostError(f"the topic `{topic}` does not exist on the Kafka cluster {self.name}")
-            lost.help = (
-                "create the topic, correct its name (`topic.name`), or set `managed = yes` to have a run create it"
-            )
-            return lost
-        if code == KafkaError.TOPIC_ALREADY_EXISTS:
-            return _TopicExistsError(f"the topic `{topic}` exists on the Kafka cluster {self.name}")
-        text = cause.str() if isinstance(cause, KafkaError) else str(error)
-        if code in (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE):
-            return _NoLeaderError(f"a partition of the topic `{topic}` has no leader on the Kafka cluster {self.name}")
-        if code in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE):
-            return RecordTooLargeError(
-                f"a record is too large for the topic `{topic}`: {text}; no record was published"
-            )
-        message = f"the Kafka cluster {self.name} refused a request about the topic `{topic}`: {text}"
-        if code in (
-            KafkaError.TOPIC_AUTHORIZATION_FAILED,
-            KafkaError.GROUP_AUTHORIZATION_FAILED,
-            KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-            KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        ):
-            return ClusterError(message, "ask for the rights that `flow topics acls` lists")
-        if code in (
-            KafkaError.INVALID_CONFIG,
-            KafkaError.INVALID_PARTITIONS,
-            KafkaError.INVALID_REPLICATION_FACTOR,
-            KafkaError.POLICY_VIOLATION,
-        ):
-            return ClusterError(message, f"correct the settings below `topic` of the topic `{topic}`")
-        return ClusterError(message)
-
-
-def ranges(
-    start: Mapping[int, int], end: Mapping[int, int], numbers: Sequence[int] | None = None
-) -> dict[int, tuple[int, int]]:
-    """Return the ranges of offsets between two positions that have records.
-
-    Arguments:
-        start: the first offset by partition; 0 where it is missing.
-        end: the offset after the last by partition.
-        numbers: the partitions; default: all of `end`.
-    """
-    chosen = sorted(end) if numbers is None else numbers
-    return {number: (start.get(number, 0), end[number]) for number in chosen if start.get(number, 0) < end[number]}

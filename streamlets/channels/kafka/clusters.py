@@ -9,7 +9,8 @@ from pathlib import Path
 
 from blueprint.avro.model import Contract
 from streamlets.channels.base import TopicLostError
-from streamlets.channels.kafka.cluster_client import Cluster, ClusterError
+from streamlets.channels.kafka.cluster_client import Cluster
+from streamlets.channels.kafka.cluster_errors import ClusterError
 from streamlets.channels.kafka.compacted import CompactedTable
 from streamlets.channels.kafka.schemas import PublishedSchemas
 from streamlets.channels.kafka.topic_settings import TopicSettings

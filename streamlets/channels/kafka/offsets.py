@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streamlets.channels.base import Position
@@ -39,3 +39,17 @@ class Offsets:
                 if isinstance(partitions, dict) and all(isinstance(at, int) for at in partitions.values()):
                     return cls(str(topic), {int(number): at for number, at in partitions.items()})
         raise ValueError(f"not a position in a Kafka topic: {position.json}")
+
+
+def ranges(
+    start: Mapping[int, int], end: Mapping[int, int], numbers: Sequence[int] | None = None
+) -> dict[int, tuple[int, int]]:
+    """Return the ranges of offsets between two positions that have records.
+
+    Arguments:
+        start: the first offset by partition; 0 where it is missing.
+        end: the offset after the last by partition.
+        numbers: the partitions; default: all of `end`.
+    """
+    chosen = sorted(end) if numbers is None else numbers
+    return {number: (start.get(number, 0), end[number]) for number in chosen if start.get(number, 0) < end[number]}

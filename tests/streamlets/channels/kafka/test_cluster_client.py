@@ -10,7 +10,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from streamlets.channels.kafka.cluster import connections
-from streamlets.channels.kafka.cluster_client import Cluster, ClusterError
+from streamlets.channels.kafka.cluster_client import Cluster
+from streamlets.channels.kafka.cluster_errors import ClusterError
 
 
 def cluster_with(monkeypatch: pytest.MonkeyPatch, *answers: int | KafkaError) -> Cluster:

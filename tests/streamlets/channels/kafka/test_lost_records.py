@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from streamlets.channels.base import Reader as At
 from streamlets.channels.base import TopicLostError
-from streamlets.channels.kafka.cluster_client import ClusterError
+from streamlets.channels.kafka.cluster_errors import ClusterError
 from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.kafka.topic import KafkaTopic
 from tests.streamlets.channels.benches import KafkaBench

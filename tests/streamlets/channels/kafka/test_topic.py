@@ -15,7 +15,7 @@ from cli.main import _report_bug
 from streamlets.channels.base import METADATA, Reader, TopicLostError
 from streamlets.channels.kafka.appender import WRITERS
 from streamlets.channels.kafka.channel import KafkaChannel
-from streamlets.channels.kafka.cluster_client import ClusterError
+from streamlets.channels.kafka.cluster_errors import ClusterError
 from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.kafka.records import MessageError
 from streamlets.channels.kafka.schemas import SCHEMAS, SchemaConflictError
