@@ -1,1 +1,1 @@
-"""A small channel of another package: a topic is a directory of numbered Arrow files."""
+"""A small channel of another package: a topic is a database of SQLite with a row per commit."""

@@ -1,20 +1,14 @@
-"""A channel that stores a topic as a directory of numbered Arrow files; every process on the machine can use it."""
+"""A channel that stores topics in databases of SQLite; every process on the machine can use it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.readwriter import DataStreamWriter
-
 from blueprint.plan import TopicPlan
-from streamlets.channels.base import Branch, Channel, TopicQuery, TopicResource
 from streamlets.channels.channel_type import ChannelType
+from streamlets.channels.small import SmallChannel, query_writers
 from streamlets.override import override
-from tests.toy_channel.appender import has_written
-from tests.toy_channel.batch import ToyBatchWriter, writer_id
-from tests.toy_channel.commits import MARKER, TRAITS
-from tests.toy_channel.topic import ToyTopic
+from tests.toy_channel.topic import DATABASE, TRAITS, ToyTopic
 
 
 class ToyChannelType(ChannelType):
@@ -27,7 +21,7 @@ class ToyChannelType(ChannelType):
         return ToyChannel(directory / "_toy")
 
 
-class ToyChannel(Channel):
+class ToyChannel(SmallChannel):
     """The topics below a directory."""
 
     traits = TRAITS
@@ -37,36 +31,17 @@ class ToyChannel(Channel):
 
     @override
     def topics(self) -> tuple[str, ...]:
-        return tuple(sorted(marker.parent.name for marker in self.root.glob(f"*/{MARKER}")))
+        return tuple(sorted(database.parent.name for database in self.root.glob(f"*/{DATABASE}")))
 
     @override
     def topic(self, plan: TopicPlan) -> ToyTopic:
-        """Return a topic.
-
-        Raises:
-            ValueError: the channel does not allow the name.
-        """
         if plan.name.startswith("_") or "/" in plan.name:
             raise ValueError(f"invalid topic name `{plan.name}`: on the toy channel it must not begin with `_`")
         return ToyTopic(self.root / plan.name, plan)
 
     @override
-    def prepare(self, session: SparkSession) -> None:
-        from tests.toy_channel.source import ToySource
-
-        session.dataSource.register(ToySource)
-
-    @override
-    def writer(
-        self,
-        rows: DataFrame,
-        branches: tuple[Branch[TopicResource], ...],
-        dead_letters: TopicResource | None,
-        query: TopicQuery,
-    ) -> DataStreamWriter:
-        return rows.writeStream.foreachBatch(ToyBatchWriter(branches, dead_letters, query))
-
-    @override
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
-        writer = writer_id(streamlet, query, id)
-        return any(has_written(self.root / name, writer, batch) for name in self.topics())
+        topics = (self.topic(TopicPlan(name, name, self.name, True, (), (), {})) for name in self.topics())
+        written = (topic.query("SELECT writer FROM writers WHERE sequence >= ?", batch) for topic in topics)
+        writers = query_writers(streamlet, query, id)
+        return any(writer.startswith(writers) for rows in written for (writer,) in rows)

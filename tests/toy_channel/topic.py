@@ -1,42 +1,52 @@
-"""A topic of the channel: what `TopicResource` asks, answered from the headers of all commits."""
+"""A topic of the channel, and its appender."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
-from collections import Counter
+import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
-from blueprint.plan import InletPlan, TopicPlan
+from blueprint.catalog import ChannelTraits
+from blueprint.plan import TopicPlan
 from streamlets.channels.base import (
-    METADATA,
-    METADATA_DDL,
+    Appender,
     Dropped,
     Missed,
     Position,
     Reader,
     TopicLostError,
-    TopicResource,
-    TopicSummary,
-    WriterSummary,
+    TopicWriteError,
+    WriterFencedError,
 )
+from streamlets.channels.metadata import with_metadata
+from streamlets.channels.records import conversion, fitted
 from streamlets.channels.replays import Replays
-from streamlets.contract.types import spark_schema
+from streamlets.channels.small import SmallTopic
+from streamlets.contract.types import arrow_schema
 from streamlets.override import override
-from streamlets.storage import objects
-from tests.toy_channel.appender import ToyAppender
-from tests.toy_channel.commits import TRAITS, Commit, commits_of, create_topic, empty_commit, end_of, topic_id
+
+TRAITS = ChannelTraits(name="toy", reserved=("_",), purges=True)
+DATABASE = "topic.db"
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS topic (id TEXT);
+CREATE TABLE IF NOT EXISTS commits (number INTEGER PRIMARY KEY, contract TEXT, time REAL, records INTEGER, data BLOB);
+CREATE TABLE IF NOT EXISTS writers (writer TEXT PRIMARY KEY, epoch INTEGER, sequence INTEGER, marker BLOB);
+CREATE TABLE IF NOT EXISTS missed (entry TEXT);
+INSERT INTO topic SELECT '{id}' WHERE NOT EXISTS (SELECT * FROM topic);
+"""
 
 
-class ToyTopic(TopicResource):
+class ToyTopic(SmallTopic):
     """A topic in a directory."""
 
     traits = TRAITS
@@ -45,34 +55,35 @@ class ToyTopic(TopicResource):
         self.plan = plan
         self._path = path
 
-    @override
-    def create(self, contracts: Iterable[Contract]) -> None:
-        if self.plan.managed:
-            create_topic(self._path)
-        else:
-            topic_id(self._path)
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Return a connection with a transaction, which is the only one of the topic."""
+        if not (self._path / DATABASE).exists():
+            raise TopicLostError(f"the topic `{self.plan.name}` does not exist ({self._path})")
+        with closing(sqlite3.connect(self._path / DATABASE, timeout=600, isolation_level=None)) as database:
+            database.execute("BEGIN IMMEDIATE")
+            yield database
+            database.execute("COMMIT")
+
+    def query(self, statement: str, *values: object) -> list[Any]:
+        """Return the rows of a query."""
+        with self.transaction() as database:
+            return database.execute(statement, values).fetchall()
 
     @override
-    def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
-        schema = spark_schema(inlet.contract)
-        if metadata:
-            schema = StructType([*schema.fields, StructField(METADATA, _parse_datatype_string(METADATA_DDL))])
-        reading = {
-            "topic": str(self._path),
-            "contract": inlet.contract.json,
-            "starting": inlet.starting,
-            "max_records": inlet.max_records,
-            "metadata": metadata,
-            "inlet": f"{inlet.streamlet}.{inlet.name}",
-        }
-        reader = session.readStream.format("toy_topic").schema(schema).option("reading", json.dumps(reading))
-        return (reader.name(name) if name else reader).load()
+    def create(self, contracts: Iterable[Contract]) -> None:
+        if not self.plan.managed:
+            self.end()
+            return
+        self._path.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(self._path / DATABASE, timeout=600)) as database:
+            database.executescript(f"BEGIN IMMEDIATE; {SCHEMA.format(id=uuid.uuid4())} COMMIT;")
 
     @override
     def appender(
         self, contract: Contract, *, writer: str, epoch: int = 0, partition_by: tuple[str, ...] = ()
-    ) -> ToyAppender:
-        return ToyAppender(self._path, contract, writer, epoch)
+    ) -> Appender:
+        return ToyAppender(self, contract, writer, epoch)
 
     @override
     def scan(
@@ -83,23 +94,26 @@ class ToyTopic(TopicResource):
         *,
         metadata: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        commits = self._between(after, until or self.end())
-        return (batch for commit in commits for batch in commit.read(reader, metadata=metadata))
+        commits = self._between("number, contract, time, data", after, until or self.end())
+        return (batch for commit in commits if commit[-1] for batch in _records(*commit, reader, metadata))
+
+    @property
+    @override
+    def id(self) -> str:
+        return str(self.query("SELECT id FROM topic")[0][0])
 
     @override
     def end(self) -> Position:
-        return Position(json.dumps({"topic": topic_id(self._path), "next": end_of(self._path)}))
+        return self.position(self.query("SELECT COALESCE(MAX(number), 0) FROM commits")[0][0])
 
     @override
-    def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
-        return sum(commit.header.records for commit in self._between(after, until))
-
-    @override
-    def owns(self, position: Position) -> bool:
-        try:
-            return bool(json.loads(position.json)["topic"] == topic_id(self._path))
-        except (TopicLostError, ValueError, KeyError, TypeError):
-            return False
+    def advance(self, after: Position, until: Position, records: int) -> Position:
+        number, taken = self.number(after), 0
+        for commit, size in self._between("number, records", after, until):
+            if taken and taken + size > records:
+                break
+            number, taken = commit, taken + size
+        return self.position(number)
 
     @override
     def purge(
@@ -112,101 +126,126 @@ class ToyTopic(TopicResource):
         dry: bool = False,
     ) -> Dropped:
         chosen = {
-            commit.number: commit
-            for commit in self._between(None, self.end())
-            if commit.header.records
-            and (before is None or commit.header.time < before * 1000)
-            and (schema is None or parse_contract(commit.header.contract).fingerprint == schema)
+            number: (records, size)
+            for number, records, size, time, contract in self._between(
+                "number, records, LENGTH(data), time, contract", None, self.end()
+            )
+            if records and (before is None or time < before)
+            if schema is None or parse_contract(contract).fingerprint == schema
         }
-        held, missed, kept = Counter[str](), list[Missed](), set[int]()
+        held: dict[str, int] = {}
+        missed: list[Missed] = []
         for reader in readers:
-            unread = [commit for commit in chosen.values() if commit.number >= self._number(reader.committed)]
+            unread = {number: sizes for number, sizes in chosen.items() if number > self.number(reader.committed)}
+            records = sum(records for records, _ in unread.values())
             if unread and force:
-                missed.append(
-                    Missed(
-                        topic=self.plan.name,
-                        reader=reader.name,
-                        first=str(unread[0].number),
-                        last=str(unread[-1].number),
-                        records=sum(commit.header.records for commit in unread),
-                        time=time.time(),
-                        cause="flow topics purge",
-                    )
-                )
+                first, last, cause = str(min(unread)), str(max(unread)), "flow topics purge"
+                loss = {"topic": self.plan.name, "reader": reader.name, "first": first, "last": last, "cause": cause}
+                missed.append(Missed(**loss, records=records, time=time.time()))
             elif unread:
-                held[reader.name] = sum(commit.header.records for commit in unread)
-                kept |= {commit.number for commit in unread}
-        dropped = [commit for number, commit in chosen.items() if number not in kept]
-        result = Dropped(
-            records=sum(commit.header.records for commit in dropped),
-            bytes=sum(commit.path.stat().st_size for commit in dropped),
-            files=len(dropped),
-            held=held,
-            missed=tuple(missed),
-        )
-        for commit in () if dry else dropped:
-            empty_commit(commit)
-        for number, entry in enumerate(() if dry else missed):
-            note = self._path / f"missed-{time.time_ns()}-{number}.json"
-            objects.put_if_absent(note, json.dumps(asdict(entry)).encode())
-        return result
+                held[reader.name] = records
+                chosen = {number: sizes for number, sizes in chosen.items() if number not in unread}
+        if not dry:
+            with self.transaction() as database:
+                emptied, losses = [(number,) for number in chosen], [(json.dumps(asdict(loss)),) for loss in missed]
+                database.executemany("UPDATE commits SET records = 0, data = NULL WHERE number = ?", emptied)
+                database.executemany("INSERT INTO missed VALUES (?)", losses)
+        records, size = (sum(column) for column in zip((0, 0), *chosen.values(), strict=True))
+        return Dropped(records, size, len(chosen), held, tuple(missed))
 
     @override
     def missed(self) -> Iterator[Missed]:
-        for path in sorted(self._path.glob("missed-*.json")):
-            yield Missed(**json.loads(path.read_text()))
-            path.unlink()
-
-    @override
-    def summary(self) -> TopicSummary:
-        commits = [commit for commit in self._between(None, self.end()) if commit.header.sequence >= 0]
-        by_contract: dict[str, list[Commit]] = {}
-        for commit in commits:
-            by_contract.setdefault(commit.header.contract, []).append(commit)
-        writers = []
-        for text, own in by_contract.items():
-            contract = parse_contract(text)
-            writers.append(
-                WriterSummary(
-                    record=contract.record.name,
-                    fingerprint=contract.fingerprint,
-                    queries=tuple(sorted({commit.header.writer for commit in own})),
-                    records=sum(commit.header.records for commit in own),
-                    bytes=sum(commit.path.stat().st_size for commit in own),
-                    commits=len(own),
-                )
-            )
-        times = [commit.header.time / 1000 for commit in commits if commit.header.records]
-        return TopicSummary(
-            name=self.plan.name,
-            records=sum(commit.header.records for commit in commits),
-            bytes=sum(commit.path.stat().st_size for commit in commits),
-            last_commit=max(times, default=None),
-            writers=tuple(writers),
-        )
+        for row, entry in self.query("SELECT rowid, entry FROM missed"):
+            yield Missed(**json.loads(entry))
+            self.query("DELETE FROM missed WHERE rowid = ?", row)
 
     @override
     def contracts(self) -> tuple[Contract, ...]:
-        texts = {commit.header.contract for commit in self._between(None, self.end()) if commit.header.records}
-        return tuple(sorted(map(parse_contract, texts), key=lambda contract: contract.fingerprint))
+        return tuple(
+            parse_contract(text) for (text,) in self.query("SELECT DISTINCT contract FROM commits WHERE records")
+        )
 
     @property
     @override
     def replays(self) -> Replays:
-        return Replays(self._path / "replays", topic_id(self._path))
+        return Replays(self._path / "replays", self.id)
 
-    def _between(self, after: Position | None, until: Position) -> list[Commit]:
-        return commits_of(self._path, self._number(after), self._number(until))
+    def _between(self, columns: str, after: Position | None, until: Position) -> list[Any]:
+        statement = f"SELECT {columns} FROM commits WHERE number > ? AND number <= ? ORDER BY number"
+        return self.query(statement, self.number(after), self.number(until))
 
-    def _number(self, position: Position | None) -> int:
-        """Return the number of the first commit after a position.
+
+class ToyAppender(Appender):
+    """Appends records of a contract; each append is the next commit."""
+
+    def __init__(self, topic: ToyTopic, contract: Contract, writer: str, epoch: int) -> None:
+        self._topic, self._contract, self._writer, self._epoch = topic, contract, writer, epoch
+        with topic.transaction() as database:
+            self._sequence, self._marker = self._known(database)
+            self._store(database)
+
+    @property
+    @override
+    def last(self) -> int | None:
+        return self._sequence if self._sequence >= 0 else None
+
+    @property
+    @override
+    def marker(self) -> bytes | None:
+        return self._marker
+
+    @override
+    def append(self, rows: Iterable[pa.RecordBatch], sequence: int, *, marker: bytes | None = None) -> bool:
+        try:
+            with self._topic.transaction() as database:
+                self._sequence, self._marker = self._known(database)
+                if self._sequence >= sequence:
+                    return False
+                data, records = _encoded(rows, self._contract)
+                values = (self._contract.json, time.time(), records, data)
+                database.execute("INSERT INTO commits (contract, time, records, data) VALUES (?, ?, ?, ?)", values)
+                self._sequence, self._marker = sequence, self._marker if marker is None else marker
+                self._store(database)
+        except sqlite3.Error as error:
+            raise TopicWriteError(f"cannot write to the topic `{self._topic.plan.name}`: {error}") from None
+        return True
+
+    def _known(self, database: sqlite3.Connection) -> tuple[int, bytes | None]:
+        """Return the last sequence and marker of the writer.
 
         Raises:
-            TopicLostError: the position is not one of this topic.
+            WriterFencedError: it has a higher epoch.
         """
-        if position is None:
-            return 0
-        content = json.loads(position.json)
-        if content["topic"] != topic_id(self._path):
-            raise TopicLostError(f"topic `{self.plan.name}` was deleted and created again after it was read")
-        return int(content["next"])
+        statement = "SELECT epoch, sequence, marker FROM writers WHERE writer = ?"
+        epoch, sequence, marker = database.execute(statement, (self._writer,)).fetchone() or (self._epoch, -1, None)
+        if epoch > self._epoch:
+            raise WriterFencedError(
+                f"the writer `{self._writer}` of topic `{self._topic.plan.name}` with epoch {self._epoch} was fenced: "
+                f"it was opened again with epoch {epoch}; no record was published"
+            )
+        return sequence, marker
+
+    def _store(self, database: sqlite3.Connection) -> None:
+        values = (self._writer, self._epoch, self._sequence, self._marker)
+        database.execute("INSERT OR REPLACE INTO writers VALUES (?, ?, ?, ?)", values)
+
+
+def _encoded(rows: Iterable[pa.RecordBatch], contract: Contract) -> tuple[bytes, int]:
+    """Return records as an Arrow stream, and their number."""
+    schema, records, sink = arrow_schema(contract), 0, pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as stream:
+        for batch in rows:
+            stream.write_batch(fitted(batch, schema))
+            records += batch.num_rows
+    return bytes(sink.getvalue()), records
+
+
+def _records(
+    number: int, contract: str, time: float, data: bytes, reader: Contract | None, metadata: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a commit with the schema of a reader, or that of the writer."""
+    convert, first = conversion(parse_contract(contract), reader), 0
+    for batch in pa.ipc.open_stream(data):
+        records = convert(batch)
+        yield with_metadata(records, str(number), first, int(time * 1000)) if metadata else records
+        first += batch.num_rows

@@ -1,4 +1,7 @@
-"""Writing the batches of a query: all rows are collected in files, and then each topic gets one commit."""
+"""Writing the batches of a query with appenders: the number of a batch is the sequence of its appends.
+
+The records of a batch are collected in files of the driver before the first of them is published.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,31 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import pyarrow.dataset as ds
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from streamlets.batches import query_id
 from streamlets.channels.base import Branch, TopicQuery, TopicResource
 from streamlets.channels.conformity import ORIGINAL, REASON, broken_rows_error, with_reasons
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
-from streamlets.contract.conform import conformance
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
-def writer_id(streamlet: str, query: str, id: str) -> str:
-    """Return the id of a query with a checkpoint; its outlets are writers below it."""
+def query_writers(streamlet: str, query: str, id: str) -> str:
+    """Return the beginning of the ids of a query's writers; each topic has one.
+
+    Arguments:
+        streamlet: the name of the streamlet.
+        query: the name of the query within the streamlet.
+        id: the id that Spark stores in the checkpoint of the query.
+    """
     return f"{streamlet}.{query}-{id}/"
 
 
-@dataclass(frozen=True)
-class Part:
+@dataclass(frozen=True, slots=True)
+class _Part:
     """The records of a batch for a topic, in Parquet files; dead letters have no outlet."""
 
     topic: TopicResource
@@ -34,23 +42,35 @@ class Part:
     outlet: str | None
 
 
-@dataclass(frozen=True)
-class ToyBatchWriter:
-    """The function of a query's `foreachBatch`."""
+@dataclass(frozen=True, slots=True)
+class BatchWriter:
+    """The function of a query's `foreachBatch`.
+
+    Arguments:
+        branches: the outlets.
+        dead_letters: the topic for rows that break a contract; None without one.
+        query: the query.
+    """
 
     branches: tuple[Branch[TopicResource], ...]
     dead_letters: TopicResource | None
     query: TopicQuery
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
-        """Write a batch to its topics, each of which accepts it once."""
-        session = rows.sparkSession
-        session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        """Write a batch to its topics, each of which accepts it once.
+
+        Raises:
+            BrokenRowsError: rows break the contract of an outlet without dead letters; nothing was published.
+        """
+        import pyarrow.dataset as ds
+
+        rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        writers = query_writers(self.query.streamlet, self.query.name, query_id(rows))
         counts = dict.fromkeys((branch.outlet.name for branch in self.branches), 0)
         letters, replayed = 0, False
         rows = rows.persist()
         try:
-            with tempfile.TemporaryDirectory(prefix="toy-") as directory:
+            with tempfile.TemporaryDirectory(prefix="batch-") as directory:
                 for number, part in enumerate(list(self._parts(rows, batch, Path(directory)))):
                     files = ds.dataset(part.files)
                     records = files.count_rows()
@@ -59,27 +79,25 @@ class ToyBatchWriter:
                     else:
                         counts[part.outlet] += records
                     if records:
-                        writer = f"{writer_id(self.query.streamlet, self.query.name, query_id(rows))}{number}"
-                        with part.topic.appender(part.contract, writer=writer) as appender:
+                        with part.topic.appender(part.contract, writer=f"{writers}{number}") as appender:
                             replayed |= not appender.append(files.to_batches(), batch)
         finally:
             rows.unpersist()
         self.query.written(batch, counts, letters, replayed=replayed)
 
-    def _parts(self, rows: DataFrame, batch: int, directory: Path) -> Iterator[Part]:
-        """Yield the parts of a batch, always in the same order.
+    def _parts(self, rows: DataFrame, batch: int, directory: Path) -> Iterator[_Part]:
+        """Yield the parts of a batch, always in the same order."""
+        from pyspark.sql import functions as F
 
-        Raises:
-            BrokenRowsError: rows break the contract of an outlet without dead letters.
-        """
+        from streamlets.contract.conform import conformance
+
         for number, branch in enumerate(self.branches):
-            outlet = branch.outlet
+            outlet, files = branch.outlet, directory / str(number)
             frame = branch.rows(rows)
             fit = conformance(frame.schema, outlet.contract, extra=outlet.extra)
-            files = directory / str(number)
             if fit.reason is None:
                 frame.select(*fit.columns).write.parquet(str(files))
-                yield Part(branch.topic, outlet.contract, files, outlet.name)
+                yield _Part(branch.topic, outlet.contract, files, outlet.name)
                 continue
             checked = with_reasons(frame, fit).persist()
             try:
@@ -91,8 +109,8 @@ class ToyBatchWriter:
                     columns = dead_letter_columns(outlet, f"{self.query.name}/{batch}", self.query.version)
                     letters = directory / f"{number}-letters"
                     broken.select(*columns).write.parquet(str(letters))
-                    yield Part(self.dead_letters, dead_letter_contract(), letters, None)
+                    yield _Part(self.dead_letters, dead_letter_contract(), letters, None)
                 checked.where(F.col(REASON).isNull()).drop(REASON, ORIGINAL).write.parquet(str(files))
-                yield Part(branch.topic, outlet.contract, files, outlet.name)
+                yield _Part(branch.topic, outlet.contract, files, outlet.name)
             finally:
                 checked.unpersist()
