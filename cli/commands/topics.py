@@ -120,7 +120,10 @@ def purge(
     resource = named_topic(topic, state, path)
     _check_schema(schema, resource)
     readers = readers_below(resource, state.checkpoints, _consumers(path, topic, state))
-    planned = resource.purge(readers, before=before, schema=schema, force=force, dry=True)
+    try:
+        planned = resource.purge(readers, before=before, schema=schema, force=force, dry=True)
+    except ValueError as error:  # the channel cannot delete them
+        fail(f"the topic cannot be purged: {error}")
     if dry_run or not planned.records:
         _report(topic, planned, form, done=not dry_run)
         raise SystemExit(1 if planned.held else 0)

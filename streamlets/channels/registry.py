@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from streamlets.plugins import Plugins
 
 if TYPE_CHECKING:
-    from streamlets.channels.base import ChannelType
+    from streamlets.channels.channel_type import ChannelType
 
 DEFAULT = "delta"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from streamlets.channels.base import TopicResource
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import RunEnded, RunStarted
 from streamlets.runner.events.status import UnitId
@@ -186,6 +187,18 @@ def test_wrong_arguments_of_a_purge(
     """It needs an age or `--all`, and an existing topic."""
     result = flow("topics", "purge", *arguments, *state)
     assert (result.code, message in result.err) == (2, True)
+
+
+def test_a_purge_of_a_channel_that_cannot_delete_the_records_is_refused(
+    flow: Flow, state: tuple[str, str], topic: DeltaTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message has the reason of the channel, such as that of Kafka for the records of a schema."""
+    monkeypatch.setattr(type(topic), "purge", TopicResource.purge)
+    result = flow("topics", "purge", "readings", *state, "--all", "--yes")
+    assert (result.code, result.err) == (
+        1,
+        "error: the topic cannot be purged: the channel `delta` cannot delete records\n",
+    )
 
 
 def test_records_younger_than_the_age_are_kept(flow: Flow, state: tuple[str, str]) -> None:

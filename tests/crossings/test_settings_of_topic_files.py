@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from blueprint.avro.sources.loading import parse_contract
-from streamlets.channels.base import Branch
+from streamlets.channels.base import Branch, TopicQuery
 from streamlets.channels.delta.batch import BatchWriter
 from streamlets.contract.types import spark_schema
 from tests.streamlets.channels.topics import Clock, made, outlet
@@ -122,10 +122,7 @@ def test_all_records_are_read_back(spark: SparkSession, tmp_path: Path, setting:
         root=tmp_path,
         branches=(Branch(plan, lambda batch: batch, topic.path),),
         dead_letters=None,
-        streamlet="writer",
-        query="q",
-        version="",
-        on_batch=None,
+        query=TopicQuery(streamlet="writer", name="q"),
         clock=Clock(),
     )
     writer(frame, 0)

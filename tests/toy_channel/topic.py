@@ -95,7 +95,7 @@ class ToyTopic(SmallTopic):
         metadata: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         commits = self._between("number, contract, time, data", after, until or self.end())
-        return (batch for commit in commits if commit[-1] for batch in _records(*commit, reader, metadata))
+        return (batch for commit in commits if commit[-1] for batch in _records(commit, reader, metadata))
 
     @property
     @override
@@ -240,10 +240,9 @@ def _encoded(rows: Iterable[pa.RecordBatch], contract: Contract) -> tuple[bytes,
     return bytes(sink.getvalue()), records
 
 
-def _records(
-    number: int, contract: str, time: float, data: bytes, reader: Contract | None, metadata: bool
-) -> Iterator[pa.RecordBatch]:
+def _records(commit: Any, reader: Contract | None, metadata: bool) -> Iterator[pa.RecordBatch]:
     """Yield the records of a commit with the schema of a reader, or that of the writer."""
+    number, contract, time, data = commit
     convert, first = conversion(parse_contract(contract), reader), 0
     for batch in pa.ipc.open_stream(data):
         records = convert(batch)

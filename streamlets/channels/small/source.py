@@ -33,7 +33,8 @@ class TopicSource(DataSource):
 
     def streamReader(self, schema: StructType) -> TopicReader:  # noqa: N802
         """Return a stream reader."""
-        return TopicReader(*pickle.loads(b64decode(dict(self.options)["reading"])), schema)
+        topic, inlet, metadata = pickle.loads(b64decode(dict(self.options)["reading"]))
+        return TopicReader(topic, inlet, metadata, schema)
 
 
 @dataclass

@@ -46,7 +46,9 @@ class SmallTopic(TopicResource):
         Raises:
             TopicLostError: the position is not one of this topic.
         """
-        content = json.loads(position.json) if position is not None else {"topic": self.id, "commit": 0}
+        if position is None:
+            position = self.position(0)
+        content = json.loads(position.json)
         if content["topic"] != self.id:
             raise TopicLostError(f"the topic `{self.plan.name}` was deleted and created again after it was read")
         return int(content["commit"])

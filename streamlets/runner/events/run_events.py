@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from blueprint.wording import counted
-from streamlets.channels.administration import Difference
+from streamlets.channels.base import Difference
 from streamlets.runner.events.event import Event, Importance
 from streamlets.runner.events.status import RunStatus
 

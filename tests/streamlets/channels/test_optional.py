@@ -53,7 +53,8 @@ def test_each_optional_method_belongs_to_a_trait() -> None:
 def test_a_misspelt_method_is_an_error_of_its_class() -> None:
     """The class cannot be defined, so the module of the plug-in cannot be imported."""
     body = methods(DRUM)
-    assert type("DrumTopic", (TopicResource,), dict(body)).traits is DRUM  # type: ignore[attr-defined]
+    drum: Any = type("DrumTopic", (TopicResource,), dict(body))
+    assert drum.traits is DRUM
     body["skiped"] = body.pop("skipped")
     with pytest.raises(TypeError, match="trait `loses_records`, but `DrumTopic` does not override `skipped`"):
         type("DrumTopic", (TopicResource,), body)

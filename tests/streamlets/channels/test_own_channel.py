@@ -104,6 +104,12 @@ def tail(flow: Flow, topic: str) -> list[int]:  # noqa: F811 - a fixture
     return sorted(json.loads(line)["id"] for line in flow("tail", topic, "--format", "jsonl").out.splitlines())
 
 
+def test_a_complete_channel_is_small() -> None:
+    """What a channel without a connector to Spark needs besides its storage has a base, and defaults."""
+    modules = (TESTS / "toy_channel").glob("*.py")
+    assert sum(len(module.read_text(encoding="utf-8").splitlines()) for module in modules) < 300
+
+
 def test_verify_and_describe_know_the_channel(flow: Flow, folder: Path) -> None:  # noqa: F811
     """It is found by its entry point; the dead letters are on the channel of their outlet."""
     assert {"delta", "toy"} <= {*CHANNEL_TYPES}
