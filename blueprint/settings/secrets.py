@@ -319,7 +319,12 @@ def secrets_of_values(values: Mapping[str, object]) -> Iterator[str]:
     for secret in {secret for text in texts for secret in secrets_with_variables(text)}:
         used = {variable: _variable(values, path_of(variable)) for variable in re.findall(VARIABLE, secret)}
         yield from used.values()
-        yield re.sub(VARIABLE, lambda match, used=used: used[match[1]], secret)
+        yield _composed(secret, used)
+
+
+def _composed(text: str, used: Mapping[str, str]) -> str:
+    """Return a text with the values of its variables."""
+    return re.sub(VARIABLE, lambda match: used[match[1]], text)
 
 
 def _variable(values: Mapping[str, object], path: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
-"""Digests of Python functions by what they do: instructions, constants, defaults, closures, and the functions and values
-of the project that they use.
+"""Digests of Python functions by what they do: instructions, constants, defaults, closures, and the functions and
+values of the project that they use.
 
 A digest is the same in another process. It does not have names of files, functions, modules, global and local
 variables, numbers of lines, comments or docstrings: a function or a constant that is only renamed or moved is the same.
@@ -188,7 +188,8 @@ class _Reader:
             return "class", class_.__module__, class_.__qualname__
         members = sorted(name for name in vars(class_) if name not in _NOT_OF_A_CLASS)
         return (
-            "class", class_.__qualname__, self.value(type(class_)), tuple(self.value(base) for base in class_.__bases__),
+            "class", class_.__qualname__, self.value(type(class_)),
+            tuple(self.value(base) for base in class_.__bases__),
             tuple((name, self.value(vars(class_)[name])) for name in members
                   if type(vars(class_)[name]).__name__ not in _DESCRIPTORS),
         )  # fmt: skip

@@ -181,8 +181,8 @@ def write(directory: Path, planter: Planter, web: str, database: str, *, small: 
 class Watch:
     """Looks at the command lines and environments of all processes of a run, until it ends.
 
-    Processes with code of the author (the run, drivers, Java, the workers of Python) have the environment of `flow run`,
-    which may have secrets. The program of a spout and the process that watches it have those of the spout.
+    Processes with code of the author (the run, drivers, Java, the workers of Python) have the environment of
+    `flow run`, which may have secrets. The program of a spout and the process that watches it have those of the spout.
 
     Arguments:
         process: the first process of the run.
