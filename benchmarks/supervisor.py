@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 from blueprint.quantities import Duration
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId

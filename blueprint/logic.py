@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from blueprint.core_settings import ApplicationSettings
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.hocon.values import Value
-from blueprint.plan import Isolation, StreamletPlan
+from blueprint.plan import StreamletPlan
 
 if TYPE_CHECKING:  # descriptors are compared by a few commands only
     from blueprint.comparison.descriptor import Queries
@@ -45,15 +46,13 @@ class BuildableApplication:
         name: the name of the application.
         directory: the absolute directory from which its modules are imported.
         streamlets: its streamlets in the order of the blueprint.
-        spark: the Spark settings of the whole application.
-        isolation: whether streamlets share the process to which these settings apply.
+        settings: the settings of the application.
     """
 
     name: str
     directory: str
     streamlets: tuple[Buildable, ...]
-    spark: Mapping[str, str]
-    isolation: Isolation = "none"
+    settings: ApplicationSettings
 
 
 @dataclass(frozen=True, slots=True)

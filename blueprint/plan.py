@@ -4,66 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from blueprint.avro.model import Contract
 from blueprint.catalog import SparkArtifacts, StreamletDescriptor
-from blueprint.quantities import Duration
+from blueprint.core_settings import ApplicationSettings, Extra, InletSettings, OnInvalid, StreamletSettings
 
 STATE_DIRECTORY = ".flow"
 """The name of the default state directory, next to the blueprint; `--state-dir` sets another one."""
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessingTime:
-    """A micro-batch every `interval`; 0 means as fast as possible."""
-
-    interval: Duration
-
-
-@dataclass(frozen=True, slots=True)
-class AvailableNow:
-    """All available data, in as many batches as the limits require, then the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class RealTime:
-    """Record by record, with a checkpoint every `interval`, for channels that support it."""
-
-    interval: Duration
-
-
-SHORTEST_REAL_TIME = Duration(5 * 10**9)
-"""The shortest interval of a real-time trigger that Spark accepts, unless `SHORTEST_REAL_TIME_SETTING` is set."""
-
-SHORTEST_REAL_TIME_SETTING = "spark.sql.streaming.realTimeMode.minBatchDuration"
-
-Trigger = ProcessingTime | AvailableNow | RealTime
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """The restart settings of a failed unit. The formula is in `streamlets/runner/supervision/backoff.py`."""
-
-    enabled: bool = True
-    max_attempts: int = 2147483647
-    min_backoff: Duration = Duration(10**9)
-    max_backoff: Duration = Duration(3600 * 10**9)
-    random_factor: float = 0.0
-    stable_period: Duration = Duration(60 * 10**9)
-
-
-RETRY_OPTIONS = "pstl.retry."
-"""The prefix of PSTL's options of a query that set its `Retry`."""
-
-
-STUCK_AFTER = Duration(600 * 10**9)
-"""The default time after which a running batch is reported as stuck."""
-
-
-@dataclass(frozen=True, slots=True)
 class InletPlan:
-    """An inlet connected to its topic. `max_records` limits a batch, in whole commits; None means no limit.
+    """An inlet connected to its topic.
 
     `options` are the settings of the topic's channel that are set for the inlet, as in `TopicPlan.options`.
     `on_invalid` is the handling of stored data that is not a record.
@@ -74,10 +26,9 @@ class InletPlan:
     attribute: str | None
     contract: Contract
     topic: str
-    max_records: int | None = None
-    starting: Literal["earliest", "latest"] = "earliest"
+    settings: InletSettings = field(default_factory=InletSettings)
     options: Mapping[str, object] = field(default_factory=dict)
-    on_invalid: Literal["fail", "dead-letters"] = "fail"
+    on_invalid: OnInvalid = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +44,8 @@ class OutletPlan:
     contract: Contract
     topic: str
     partition_by: tuple[str, ...] = ()
-    on_invalid: Literal["fail", "dead-letters"] = "fail"
-    extra: Literal["fail", "drop"] = "fail"
+    on_invalid: OnInvalid = "fail"
+    extra: Extra = "fail"
     options: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -131,17 +82,11 @@ class StreamletPlan:
     """A streamlet with every setting resolved.
 
     Arguments:
+        settings: its settings, with the application's where it has none of its own.
         parameters: the values by key, typed: int, str, float, bool, `Duration`, `MemorySize`, dict.
-        trigger: None means the trigger of the code, otherwise the default of the runner.
-        retry: the restart settings of its units.
-        retry_set: the fields of `retry` that the configuration sets. They override the options of a query in the code.
-        spark: the Spark settings of this streamlet's session.
         volume_mounts: the directory of each mount by name.
-        queries: the triggers that the settings define, by query name.
         dead_letters: the id of the topic for rows that violate a contract; None when no port needs it.
         directory: the directory of the blueprint, from which relative paths in the settings start.
-        source_evolution: whether sources are named in the checkpoint (the default), so that inlets may change.
-        stuck_after: the time after which a running batch is reported as stuck.
         kind: the name of what runs it: `spark`, or another one of the class.
         tasks: the id of the topic with the tasks of a batch source; None for other streamlets.
     """
@@ -149,30 +94,15 @@ class StreamletPlan:
     ref: str
     class_name: str
     descriptor: StreamletDescriptor
+    settings: StreamletSettings = field(default_factory=StreamletSettings)
     parameters: Mapping[str, object] = field(default_factory=dict)
     inlets: tuple[InletPlan, ...] = ()
     outlets: tuple[OutletPlan, ...] = ()
-    trigger: Trigger | None = None
-    retry: Retry = Retry()
-    spark: Mapping[str, str] = field(default_factory=dict)
     volume_mounts: Mapping[str, str] = field(default_factory=dict)
-    queries: Mapping[str, Trigger] = field(default_factory=dict)
     dead_letters: str | None = None
-    group: str | None = None
-    source_evolution: bool = True
     directory: str = "."
-    retry_set: frozenset[str] = frozenset()
-    stuck_after: Duration = STUCK_AFTER
     kind: str = "spark"
     tasks: str | None = None
-
-
-Isolation = Literal["none", "process"]
-"""Where streamlets run: all in one Spark, or each streamlet or group in a process with its own Spark."""
-
-
-Access = Literal["owner", "group"]
-"""Who may read the state directory: only the user who runs the application, or also the group of the directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,9 +115,7 @@ class ApplicationPlan:
         directory: the directory from which modules are imported and relative paths start.
         streamlets: the streamlets in topological order (producers first), ties by name.
         topics: the topics sorted by id.
-        spark: the Spark settings of the whole application (`flow.runtimes.spark`).
-        isolation: the isolation unless the command line overrides it.
-        state_access: who may read the state directory.
+        settings: its settings; the command line may override the isolation.
         artifacts: the packages and jars for Spark that the settings name.
     """
 
@@ -196,9 +124,7 @@ class ApplicationPlan:
     directory: str
     streamlets: tuple[StreamletPlan, ...]
     topics: tuple[TopicPlan, ...]
-    spark: Mapping[str, str]
-    isolation: Isolation = "none"
-    state_access: Access = "owner"
+    settings: ApplicationSettings = field(default_factory=ApplicationSettings)
     artifacts: SparkArtifacts = field(default_factory=SparkArtifacts)
 
     def streamlet(self, ref: str) -> StreamletPlan:

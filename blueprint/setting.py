@@ -1,13 +1,16 @@
-"""`Setting`: what is known of a setting, whether it comes from the table of the language or from a channel."""
+"""`Setting`: the declaration of a setting, of every application (`core_settings.py`) or of a channel."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import cache
+from typing import Any, TypeVar, overload
 
 from blueprint.setting_types import Codec, SettingType
+
+T = TypeVar("T")
 
 
 class Scope(enum.Enum):
@@ -28,24 +31,31 @@ class Setting:
         key: its path within its scope; `<...>` stands for a name that the user chooses.
         type: what its value must be.
         doc: what it does, one sentence.
-        default: effective when nothing is set, as it would be written; empty when there is none.
+        default: the value if nothing is set, as it would be written; empty when there is none.
         scope: what it belongs to. The settings of a channel for the whole application are below `flow.<channel>`.
         secret: whether no output may show its value. Settings with a name such as `password` are always secret.
         columns: whether its value names columns of the port.
+        otherwise: describes the value if nothing is set, where it is not the same for every application.
     """
 
     key: str
-    type: SettingType
+    type: SettingType[object]
     doc: str
     default: str = ""
     scope: Scope = Scope.APPLICATION
     secret: bool = False
     columns: bool = False
+    otherwise: str = ""
 
     @property
     def path(self) -> str:
         """Its path below `flow`."""
         return f"{self.scope.value}{self.key}"
+
+    @property
+    def effect(self) -> str:
+        """Its value if nothing is set, or a description of it; "" when there is none."""
+        return self.default or self.otherwise
 
     def of(self, options: Mapping[str, object]) -> Any:
         """Return the typed value of the setting, or its default; None when there is neither.
@@ -53,9 +63,111 @@ class Setting:
         Arguments:
             options: typed settings by key, such as `TopicPlan.options`.
         """
-        if self.key in options:
-            return options[self.key]
+        return options[self.key] if self.key in options else self.typed_default()
+
+    def typed_default(self) -> Any:
+        """Return the typed value of the default; None when there is none."""
         return self.type.read(self.default) if self.default and isinstance(self.type, Codec) else None
+
+
+_SETTING = "setting"
+
+
+@overload
+def setting(
+    type: Codec[T],
+    doc: str,
+    default: str,
+    *,
+    key: str = "",
+    otherwise: str = "",
+    secret: bool = False,
+    columns: bool = False,
+) -> T: ...
+@overload
+def setting(
+    type: SettingType[T], doc: str, *, key: str = "", otherwise: str = "", secret: bool = False, columns: bool = False
+) -> T | None: ...
+def setting(
+    type: SettingType[Any],
+    doc: str,
+    default: str = "",
+    *,
+    key: str = "",
+    otherwise: str = "",
+    secret: bool = False,
+    columns: bool = False,
+) -> Any:
+    """Declare a field of a dataclass as a setting. The default of the field is the value of `default`, else None.
+
+    Arguments:
+        type: as in `Setting`.
+        doc: as in `Setting`.
+        default: as in `Setting`.
+        key: as in `Setting`; default: the name of the field, with `-` for `_`.
+        otherwise: as in `Setting`.
+        secret: as in `Setting`.
+        columns: as in `Setting`.
+    """
+    declared = Setting(key, type, doc, default, otherwise=otherwise, secret=secret, columns=columns)
+    return field(default=declared.typed_default(), metadata={_SETTING: declared})
+
+
+def options(type: SettingType[Mapping[str, T]], doc: str, *, key: str = "") -> Mapping[str, T]:
+    """Declare a field as a setting with options by name; its default is {}. The arguments are those of `setting`."""
+    return field(default_factory=dict, metadata={_SETTING: Setting(key, type, doc)})
+
+
+def by_name(type: SettingType[T], doc: str, *, key: str) -> Mapping[str, T]:
+    """Declare a field as a setting for each name that the user chooses, `<...>` in its key; its default is {}. The
+    arguments are those of `setting`."""
+    return field(default_factory=dict, metadata={_SETTING: Setting(key, type, doc)})
+
+
+def section(kind: type[T]) -> T:
+    """Declare a field as a section: its settings are the fields of another dataclass, and those are its defaults."""
+    return field(default_factory=kind, metadata={_SETTING: kind})
+
+
+@cache
+def declared_settings(kind: type) -> Mapping[str, Setting]:
+    """Return the settings that the fields of a dataclass declare, without inherited fields, by the names of the fields.
+
+    The settings of a section are not among them: they are the fields of another dataclass.
+    """
+    declared = {field.name: field.metadata.get(_SETTING) for field in _own_fields(kind)}
+    return {
+        name: setting if setting.key else replace(setting, key=_key(name))
+        for name, setting in declared.items()
+        if isinstance(setting, Setting)
+    }
+
+
+def settings_of(kind: type, scope: Scope) -> tuple[Setting, ...]:
+    """Return the settings that the fields of a dataclass declare, without inherited fields, and those of its sections.
+
+    Arguments:
+        kind: the dataclass.
+        scope: what its objects belong to.
+    """
+    own = declared_settings(kind).values()
+    inner = {
+        _key(field.name): settings_of(field.metadata[_SETTING], scope)
+        for field in _own_fields(kind)
+        if isinstance(field.metadata.get(_SETTING), type)
+    }
+    return (
+        *(replace(setting, scope=scope) for setting in own),
+        *(replace(setting, key=f"{key}.{setting.key}") for key, settings in inner.items() for setting in settings),
+    )
+
+
+def _own_fields(kind: type) -> list[Field[Any]]:
+    return [field for field in fields(kind) if field.name in kind.__annotations__]
+
+
+def _key(name: str) -> str:
+    return name.replace("_", "-")
 
 
 @dataclass(slots=True)

@@ -3,15 +3,15 @@ channels use them for settings of their own."""
 
 from __future__ import annotations
 
-import enum
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from blueprint.hocon.values import Scalar, Value
+from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, is_null, plain
 from blueprint.quantities import LARGEST_COUNT, backoff, boolean, duration, memory_size
 from blueprint.spelling import alternatives
+from blueprint.trigger import AvailableNow, ProcessingTime, RealTime, Trigger
 
 T = TypeVar("T")
 _T_co = TypeVar("_T_co", covariant=True)
@@ -42,27 +42,26 @@ class Codec(Generic[_T_co]):
             return None
 
 
-class Structure(enum.Enum):
-    """The type of a setting whose value has parts; the value completes "must be ..."."""
+@dataclass(frozen=True, slots=True)
+class Structure(Generic[_T_co]):
+    """The type of a setting whose value has parts.
 
-    TRIGGER = "`available-now`, or an object with `processing-time` or `real-time`"
-    OPTIONS = "an object of single values"
-    OBJECT = "an object"
-    STRINGS = "a list of strings"
-    SCHEMA = "a schema: the path of an `.avsc` file, or Avro or DDL text"
+    Arguments:
+        expected: what the value must be; completes "must be ...".
+        read: returns the value of a setting; None when it is invalid, which is reported by the checks.
+        choices: the texts that it accepts besides objects and lists; editors propose them.
+    """
 
-    @property
-    def expected(self) -> str:
-        """What the value must be."""
-        return self.value
+    expected: str
+    read: Callable[[Value], _T_co | None]
+    choices: tuple[str, ...] = ()
 
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The texts that it accepts besides objects."""
-        return ("available-now",) if self is Structure.TRIGGER else ()
+    def value(self, value: Value | None) -> _T_co | None:
+        """Return the value of a setting; None when it is not set, or is invalid, which is reported by the checks."""
+        return None if value is None or is_null(value) else self.read(value)
 
 
-SettingType = Codec[object] | Structure
+SettingType = Codec[_T_co] | Structure[_T_co]
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _WHOLE = re.compile(r"[0-9]{1,18}")
@@ -129,3 +128,64 @@ BOOLEAN = Codec("`true` or `false`", _read_boolean, ("true", "false"))
 DURATION = Codec("a duration such as `5 seconds`", duration)
 BACKOFF = Codec("a duration of 10 ms or more, such as `1 second`", backoff)
 SIZE = Codec("a size such as `10 GiB`", memory_size)
+
+
+def _trigger(value: Value) -> Trigger | None:
+    if STRING.value(value) == "available-now":
+        return AvailableNow()
+    if isinstance(value, ObjectValue):
+        for key, trigger in (("processing-time", ProcessingTime), ("real-time", RealTime)):
+            interval = DURATION.value(value.get(key))
+            if interval is not None:
+                return trigger(interval)
+        if BOOLEAN.value(value.get("available-now")):
+            return AvailableNow()
+    return None
+
+
+def _strings(value: Value) -> tuple[str, ...] | None:
+    if not isinstance(value, ListValue):
+        return None
+    return tuple(text for item in value.items if (text := STRING.value(item)) is not None)
+
+
+def scalars_by_path(value: Value | None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Scalar]]:
+    """Yield the single values in an object, without null, each with the keys that lead to it, which may have dots."""
+    if isinstance(value, Scalar):
+        if value.value is not None:
+            yield path, value
+    elif isinstance(value, ObjectValue):
+        for key, inner in value.fields.items():
+            yield from scalars_by_path(inner, (*path, key))
+
+
+def scalars(value: Value | None) -> dict[str, Scalar]:
+    """Return the single values in an object by dotted keys, without null: many options have dots in their names, which
+    HOCON reads as nesting."""
+    return {".".join(keys): scalar for keys, scalar in scalars_by_path(value)}
+
+
+def spark_name(key: str) -> str:
+    """Return the full name of a Spark setting; blueprints may omit the prefix `spark.`."""
+    return key if key.startswith("spark.") else f"spark.{key}"
+
+
+def _options(value: Value) -> dict[str, object]:
+    return {key: scalar.value for key, scalar in scalars(value).items()}
+
+
+def _spark_options(value: Value) -> dict[str, str]:
+    return {spark_name(key): scalar.text for key, scalar in scalars(value).items()}
+
+
+TRIGGER: Structure[Trigger] = Structure(
+    "`available-now`, or an object with `processing-time` or `real-time`", _trigger, ("available-now",)
+)
+OPTIONS: Structure[Mapping[str, object]] = Structure("an object of single values", _options)
+SPARK_OPTIONS: Structure[Mapping[str, str]] = Structure("an object of single values", _spark_options)
+FREE_FORM = (OPTIONS, SPARK_OPTIONS)
+"""The types of objects of single values whose keys the user chooses; the keys may have dots."""
+
+OBJECT: Structure[object] = Structure("an object", plain)
+STRINGS: Structure[tuple[str, ...]] = Structure("a list of strings", _strings)
+SCHEMA: Structure[object] = Structure("a schema: the path of an `.avsc` file, or Avro or DDL text", plain)

@@ -62,12 +62,12 @@ class Application:
         from blueprint.diagnostics import Sources
         from blueprint.hocon import ObjectValue, resolve
         from blueprint.settings.layers import read_layers
-        from blueprint.settings.values import application_name
+        from blueprint.settings.values import application_settings
 
         layers = read_layers(self.source, [Path(file) for file in self.conf], self.settings, Sources(Path.cwd()))
         tree, _ = resolve(layers, os.environ)
         flow = tree.fields.get("flow") if isinstance(tree, ObjectValue) else None
-        name = application_name(flow) if isinstance(flow, ObjectValue) else None
+        name = application_settings(flow).application if isinstance(flow, ObjectValue) else None
         return name or self.blueprint.absolute().parent.name or None
 
     def verify(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from blueprint.plan import AvailableNow, ProcessingTime, RealTime, StreamletPlan, Trigger
+from blueprint.plan import StreamletPlan
 from blueprint.quantities import Duration, duration
+from blueprint.trigger import AvailableNow, ProcessingTime, RealTime, Trigger
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -50,7 +51,7 @@ def trigger_of(plan: StreamletPlan, query: str, in_code: Trigger | None) -> Trig
         query: the name of the query.
         in_code: the trigger in the author's code; None without one.
     """
-    return plan.queries.get(query) or plan.trigger or in_code
+    return plan.settings.queries.get(query) or plan.settings.trigger or in_code
 
 
 def with_trigger(writer: DataStreamWriter, trigger: Trigger) -> DataStreamWriter:

@@ -106,7 +106,7 @@ class ChannelTraits:
         real_time: whether it supports real-time triggers.
         reserved: the name prefixes that it uses internally, which topics must not have.
         settings: the settings that it adds to topics, ports and the application. Those of the application are below
-            `flow.<name>`. Keys of a group of free-form settings (`Structure.OPTIONS`) may be settings themselves.
+            `flow.<name>`. Keys of a group of free-form settings (`OPTIONS`) may be settings themselves.
         location: returns what distinguishes topics of the same name, such as the servers of a cluster; default: the
             channel has one location.
         problems: yields what is wrong with the settings of a topic, apart from unknown settings and wrong types.

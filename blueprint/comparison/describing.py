@@ -15,10 +15,12 @@ from blueprint.comparison.descriptor import (
     DescribedTopic,
     Queries,
 )
+from blueprint.core_settings import Retry
 from blueprint.hocon.values import Json
-from blueprint.plan import ApplicationPlan, ProcessingTime, RealTime, Retry, StreamletPlan, TopicPlan, Trigger
+from blueprint.plan import ApplicationPlan, StreamletPlan, TopicPlan
 from blueprint.settings.secret_texts import masked
 from blueprint.settings.secrets import Secrets, as_json, hidden, secrets_of
+from blueprint.trigger import ProcessingTime, RealTime, Trigger
 
 
 def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> ApplicationDescriptor:
@@ -35,7 +37,7 @@ def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> Appl
             for streamlet in streamlets
         },
         topics={topic.id: _topic(topic, secrets) for topic in sorted(plan.topics, key=lambda topic: topic.id)},
-        spark=_shown(plan.spark, secrets),
+        spark=_shown(plan.settings.spark, secrets),
     )
 
 
@@ -43,7 +45,9 @@ def _streamlet(
     plan: StreamletPlan, directory: str, queries: Mapping[str, BuiltQuery] | None, secrets: Secrets
 ) -> DescribedStreamlet:
     inlets = {
-        inlet.name: DescribedInlet(inlet.topic, inlet.contract, inlet.starting, inlet.max_records, inlet.on_invalid)
+        inlet.name: DescribedInlet(
+            inlet.topic, inlet.contract, inlet.settings.starting, inlet.settings.max_records, inlet.on_invalid
+        )
         for inlet in sorted(plan.inlets, key=lambda inlet: inlet.name)
     }
     outlets = {
@@ -57,12 +61,12 @@ def _streamlet(
         inlets=inlets,
         outlets=outlets,
         parameters=_shown({key: _relative(value, directory) for key, value in plan.parameters.items()}, secrets),
-        trigger=_trigger(plan.trigger) if plan.trigger is not None else None,
-        triggers={name: _trigger(plan.queries[name]) for name in sorted(plan.queries)},
-        retry=retry_json(plan.retry),
-        spark=_shown(plan.spark, secrets),
+        trigger=_trigger(plan.settings.trigger) if plan.settings.trigger is not None else None,
+        triggers={name: _trigger(plan.settings.queries[name]) for name in sorted(plan.settings.queries)},
+        retry=retry_json(plan.settings.retry),
+        spark=_shown(plan.settings.spark, secrets),
         volume_mounts={name: _below(plan.volume_mounts[name], directory) for name in sorted(plan.volume_mounts)},
-        source_evolution=plan.source_evolution,
+        source_evolution=plan.settings.source_evolution,
         queries=None if queries is None else {name: queries[name].described for name in sorted(queries)},
     )
 

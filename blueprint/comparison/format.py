@@ -12,9 +12,9 @@ from typing import Any, cast
 from blueprint.comparison.codec import Contracts, DescriptorError, Record, invalid
 from blueprint.comparison.describing import retry_json
 from blueprint.comparison.descriptor import ApplicationDescriptor, DescribedLogic
+from blueprint.core_settings import Retry
 from blueprint.hocon import ObjectValue, Scalar, Value, parse_json, plain
 from blueprint.hocon.values import Json
-from blueprint.plan import Retry
 
 VERSION = 1
 """The version of the format. Adding keys does not change it; removing a key or changing its meaning does."""

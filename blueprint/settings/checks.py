@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
+from blueprint.core_settings import setting_tree
 from blueprint.diagnostics import Diagnostic, FixKind, Label, finding
 from blueprint.hocon import path_text
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, is_null, key_span_of, span_of
 from blueprint.model.findings import rename_key
 from blueprint.quantities import boolean
 from blueprint.setting import SettingNode
-from blueprint.setting_types import BOOLEAN, DURATION, STRING, Codec, SettingType, Structure
-from blueprint.settings.table import setting_tree
+from blueprint.setting_types import (
+    BOOLEAN,
+    DURATION,
+    FREE_FORM,
+    OBJECT,
+    SCHEMA,
+    STRING,
+    STRINGS,
+    TRIGGER,
+    Codec,
+    SettingType,
+)
 from blueprint.spelling import alternatives, listing, misspelling_of, near
 
 
@@ -42,7 +53,7 @@ def stray_findings(root: ObjectValue, arguments: str) -> Iterator[Diagnostic]:
         from_arguments = all(origin.span.file == arguments for origin in value.origins)
         if key in _OWN_SECTIONS:
             if key == "flow" and not isinstance(value, ObjectValue):
-                yield _wrong_type(value, "`flow`", Structure.OBJECT)
+                yield _wrong_type(value, "`flow`", OBJECT)
         elif near(key, ("flow",)) and isinstance(value, ObjectValue) and not set(value.fields).isdisjoint(known):
             yield _unknown_setting(value, f"there is no section `{key}`", key, ("flow",), (), taken=root.fields)
         elif from_arguments and (key in known or near(key, known)):
@@ -60,7 +71,7 @@ def _section_findings(section: ObjectValue, node: SettingNode, path: tuple[str, 
         if inner is not None:
             for diagnostic in _value_findings(value, inner, (*path, key)):
                 yield diagnostic.about((*path, key)) if len(path) == 1 else diagnostic
-        elif node.setting is not None and node.setting.type is Structure.OPTIONS:
+        elif node.setting is not None and node.setting.type in FREE_FORM:
             yield from _option_findings(value, (*path, key))
         else:
             known, headline = [*node.children], f"{where} has no setting `{key}`"
@@ -74,10 +85,10 @@ def _value_findings(value: Value, node: SettingNode, path: tuple[str, ...]) -> I
     if isinstance(value, ObjectValue) and (node.children or node.named):
         yield from _section_findings(value, node, path)
     elif type is None:
-        yield _wrong_type(value, subject, Structure.OBJECT)
-    elif type is Structure.TRIGGER:
+        yield _wrong_type(value, subject, OBJECT)
+    elif type is TRIGGER:
         yield from _trigger_findings(value, subject)
-    elif type is Structure.OPTIONS:
+    elif type in FREE_FORM:
         if isinstance(value, ObjectValue):
             yield from _option_findings(value, path)
         else:
@@ -103,7 +114,7 @@ def _trigger_findings(value: Value, subject: str) -> Iterator[Diagnostic]:
         if not (isinstance(value, Scalar) and value.text == "available-now"):
             interval = DURATION.value(value)
             helps = (f"write `trigger {{ processing-time = {value.text} }}`",) if interval is not None else ()  # type: ignore[union-attr]
-            yield _wrong_type(value, subject, Structure.TRIGGER, help=helps)
+            yield _wrong_type(value, subject, TRIGGER, help=helps)
         return
     triggers = {key: inner for key, inner in value.fields.items() if not is_null(inner)}
     for key, inner in triggers.items():
@@ -137,13 +148,13 @@ def _trigger_findings(value: Value, subject: str) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def _type_error(value: Value, type: SettingType) -> str | None:
+def _type_error(value: Value, type: SettingType[object]) -> str | None:
     """Return why a value does not have a type, "" where the type says enough; None when the value has the type."""
-    if type is Structure.OBJECT:
+    if type is OBJECT:
         return None if isinstance(value, ObjectValue) else ""
-    if type is Structure.SCHEMA and isinstance(value, ObjectValue):
+    if type is SCHEMA and isinstance(value, ObjectValue):
         return None
-    if type is Structure.STRINGS:
+    if type is STRINGS:
         items = value.items if isinstance(value, ListValue) else ()
         return None if isinstance(value, ListValue) and all(_type_error(item, STRING) is None for item in items) else ""
     if not isinstance(value, Scalar) or value.value is None:
@@ -156,7 +167,9 @@ def _type_error(value: Value, type: SettingType) -> str | None:
     return None
 
 
-def _wrong_type(value: Value, subject: str, type: SettingType, cause: str = "", help: Sequence[str] = ()) -> Diagnostic:
+def _wrong_type(
+    value: Value, subject: str, type: SettingType[object], cause: str = "", help: Sequence[str] = ()
+) -> Diagnostic:
     via = value.origins[-1].via
     return finding(
         "setting-type", f"{subject} must be {type.expected}", span_of(value), label=f"this is {_described(value)}",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from blueprint.setting import Setting, SettingNode, tree_of
-from blueprint.setting_types import BOOLEAN, NUMBER, POSITIVE, WHOLE, SettingType, Structure
+from blueprint.setting_types import BOOLEAN, FREE_FORM, NUMBER, OBJECT, POSITIVE, SCHEMA, TRIGGER, WHOLE, SettingType
 
 Json = dict[str, object]
 
@@ -100,7 +100,7 @@ def _of(node: SettingNode) -> Json:
     """Return the schema of a node: of a setting, of a section, or of both."""
     setting = node.setting
     description = {"description": _description(setting)} if setting is not None else {}
-    free = setting is not None and setting.type in (Structure.OPTIONS, Structure.OBJECT)
+    free = setting is not None and setting.type in (*FREE_FORM, OBJECT)
     if setting is not None and not node.children and node.named is None:
         return _value(setting.type) | description
     section = _section(_properties(node))
@@ -114,24 +114,21 @@ def _of(node: SettingNode) -> Json:
 
 
 def _description(setting: Setting) -> str:
-    default = f" Default: {setting.default}." if setting.default else ""
+    default = f" Default: {setting.effect}." if setting.effect else ""
     return f"{setting.doc} It must be {setting.type.expected}.{default}"
 
 
-def _value(type: SettingType) -> Json:
+def _value(type: SettingType[object]) -> Json:
     if type is BOOLEAN:
         return {"enum": [True, False, "true", "false", None]}
     if type in (WHOLE, POSITIVE):
         return {"type": ["integer", "string", "null"], "minimum": int(type is POSITIVE), "pattern": "^[0-9]+$"}
     if type is NUMBER:
         return {"type": ["number", "string", "null"], "minimum": 0, "pattern": "^[0-9.eE+-]+$"}
-    match type:
-        case Structure.TRIGGER:
-            return _TRIGGER
-        case Structure.OPTIONS | Structure.OBJECT:
-            return _OBJECT
-        case Structure.SCHEMA:
-            return {"type": ["string", "null"]}
-        case _ if type.choices:
-            return {"enum": [*type.choices, None]}
-    return _SCALAR
+    if type is TRIGGER:
+        return _TRIGGER
+    if type in (*FREE_FORM, OBJECT):
+        return _OBJECT
+    if type is SCHEMA:
+        return {"type": ["string", "null"]}
+    return {"enum": [*type.choices, None]} if type.choices else _SCALAR

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import cache
 
 from blueprint.catalog import ChannelTraits, TopicSettings
+from blueprint.core_settings import SETTINGS, setting_tree
 from blueprint.hocon.values import ObjectValue
 from blueprint.model.wiring import PortKey
 from blueprint.setting import Scope, Setting, SettingNode, tree_of
-from blueprint.settings.table import SETTINGS, setting_tree
 
 
 def known_settings(

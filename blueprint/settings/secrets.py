@@ -302,8 +302,8 @@ def _below_paths(value: Value, paths: set[tuple[str, ...]], path: tuple[str, ...
 def secrets_of(plan: ApplicationPlan) -> Secrets:
     """Return the secrets of an application's plan."""
     groups = [
-        plan.spark,
-        *(settings for streamlet in plan.streamlets for settings in (streamlet.parameters, streamlet.spark)),
+        plan.settings.spark,
+        *(settings for streamlet in plan.streamlets for settings in (streamlet.parameters, streamlet.settings.spark)),
         *(options for topic in plan.topics for options in (topic.options, topic.channel_options)),
         *(inlet.options for streamlet in plan.streamlets for inlet in streamlet.inlets),
         *(outlet.options for streamlet in plan.streamlets for outlet in streamlet.outlets),

@@ -73,9 +73,9 @@ def setting_defaults(key: str, known: SettingNode) -> dict[str, list[SettingSour
     defaults = {}
     for setting in _settings_below(node) if node is not None else ():
         below = setting.path.split(".")[len(path) :]
-        if setting.default or not below:
-            note = f"default. {setting.doc}" if setting.default else setting.doc
-            defaults[".".join(("flow", *path, *below))] = [SettingSource(setting.default or "(not set)", None, note)]
+        if setting.effect or not below:
+            note = f"default. {setting.doc}" if setting.effect else setting.doc
+            defaults[".".join(("flow", *path, *below))] = [SettingSource(setting.effect or "(not set)", None, note)]
     return defaults
 
 

@@ -5,58 +5,92 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from blueprint import core_settings as core
 from blueprint.catalog import ChannelTraits, SparkArtifacts, TopicSettings
-from blueprint.diagnostics import Span
-from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, is_null, plain, span_of
-from blueprint.plan import (
-    STUCK_AFTER,
-    Access,
-    AvailableNow,
-    Isolation,
-    ProcessingTime,
-    RealTime,
+from blueprint.core_settings import (
+    SETTINGS,
+    ApplicationSettings,
+    CommonSettings,
+    InletSettings,
+    OutletSettings,
     Retry,
-    Trigger,
+    StreamletSettings,
 )
-from blueprint.quantities import Duration
-from blueprint.setting import Scope, Setting
-from blueprint.setting_types import BOOLEAN, DURATION, POSITIVE, STRING, Codec, Structure
+from blueprint.diagnostics import Span
+from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, span_of
+from blueprint.setting import Scope, Setting, declared_settings
+from blueprint.setting_types import FREE_FORM, STRING, scalars, scalars_by_path, spark_name
 from blueprint.settings.known_settings import channel_settings
 from blueprint.settings.parameters import path_start
-from blueprint.settings.retry import RetryOptionError, is_option, option, retry_codec
+from blueprint.settings.retry import RetryOptionError, is_option, option
 from blueprint.settings.secrets import Secret
-from blueprint.settings.table import ACCESS, EXTRA, ISOLATION, ON_INVALID, SETTINGS, STARTING, Starting
+
+_NO_BLOCK = ObjectValue({}, ())
+_TOPIC_GROUP = tuple(
+    setting for setting in SETTINGS if setting.scope is Scope.TOPIC and setting.key.startswith("topic")
+)
 
 
-@dataclass(frozen=True, slots=True)
-class InletSettings:
-    """The settings of an inlet; see `InletPlan`."""
-
-    max_records: int | None
-    starting: Starting
+def application_settings(flow: ObjectValue) -> ApplicationSettings:
+    """Return the settings of the application."""
+    return ApplicationSettings(**_set_fields(ApplicationSettings, flow))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamletSettings:
-    """The settings of a streamlet; see `StreamletPlan`."""
-
-    trigger: Trigger | None
-    retry: Retry
-    retry_set: frozenset[str]
-    spark: Mapping[str, str]
-    queries: Mapping[str, Trigger]
-    group: str | None
-    source_evolution: bool
-    stuck_after: Duration
+def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:
+    """Return the settings of a streamlet; those of the application apply where it has none of its own."""
+    own = _block(flow, "streamlets", ref)
+    retry = {**_set_fields(Retry, _block(flow, "retry")), **_set_fields(Retry, _block(own, "retry"))}
+    return StreamletSettings(
+        **{**_set_fields(CommonSettings, flow), **_set_fields(CommonSettings, own)},
+        **_set_fields(StreamletSettings, own),
+        retry=Retry(**{**_pstl_retry(flow, own), **retry}),
+        retry_set=frozenset(retry),
+    )
 
 
-def default_channel(flow: ObjectValue) -> str:
-    """Return the channel of topics that do not set their own."""
-    return STRING.value(flow.get("channel")) or DEFAULT_CHANNEL
+def _pstl_retry(flow: ObjectValue, own: ObjectValue) -> dict[str, Any]:
+    """Return the fields of `Retry` that PSTL's options set, those of the streamlet before those of the application."""
+    fields: dict[str, Any] = {}
+    for spark in (flow.get("runtimes", "spark"), own.get("spark")):
+        for name, scalar in retry_options(spark):
+            with contextlib.suppress(RetryOptionError):
+                fields |= (option(name, scalar.text),)
+    return fields
+
+
+def inlet_settings(flow: ObjectValue, ref: str, inlet: str) -> InletSettings:
+    """Return the settings of an inlet."""
+    return InletSettings(**_set_fields(InletSettings, _block(flow, "streamlets", ref, "inlets", inlet)))
+
+
+def outlet_settings(flow: ObjectValue, ref: str, outlet: str) -> dict[str, Any]:
+    """Return the fields of `PortDescriptor` that the settings of an outlet set."""
+    return _set_fields(OutletSettings, _block(flow, "streamlets", ref, "outlets", outlet))
+
+
+def _set_fields(kind: type, block: ObjectValue) -> dict[str, Any]:
+    """Return the typed values in a block by the fields of a class of settings, without inherited fields and sections;
+    settings that are not set, or are invalid, are omitted."""
+    if not block.fields:
+        return {}
+    values = {name: _value(setting, block) for name, setting in declared_settings(kind).items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _value(setting: Setting, block: ObjectValue) -> object:
+    """Return the typed value of a setting, by name if the key has the place of a name; None if there is none."""
+    before, named, after = setting.key.partition(".<")
+    if not named:
+        typed = setting.type.value(block.get(*setting.key.split(".")))
+        return Secret(typed) if setting.secret and isinstance(typed, str) else typed
+    inner = replace(setting, key=after.partition(">.")[2])
+    sections = _block(block, *before.split(".")).fields
+    values = {name: _value(inner, own) for name, own in sections.items() if isinstance(own, ObjectValue)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def topic_settings(
@@ -71,13 +105,14 @@ def topic_settings(
         channel: the channel unless the topic sets its own; default: that of the application.
     """
     topic = _block(flow, "topics", id)
-    channel = STRING.value(topic.get("channel")) or channel or default_channel(flow)
+    own = core.TopicSettings(**_set_fields(core.TopicSettings, topic))
+    channel = own.channel or channel or application_settings(flow).channel
     traits = channels.get(channel)
     settings = TopicSettings(
         id=id,
-        name=STRING.value(topic.get("topic", "name")) or id,
+        name=own.name or id,
         channel=channel,
-        managed=BOOLEAN.value(topic.get("managed")) is not False,
+        managed=own.managed,
         options=_of_scope(topic, Scope.TOPIC, traits, _TOPIC_GROUP),
         channel_options=_of_scope(_block(flow, channel), Scope.APPLICATION, traits),
     )
@@ -139,45 +174,14 @@ def typed_settings(block: ObjectValue, settings: Iterable[Setting]) -> dict[str,
 
 def _typed(value: Value | None, setting: Setting, settings: Iterable[Setting]) -> object:
     """Return the typed value of a setting; None when it is not set, invalid, or the default."""
-    if isinstance(setting.type, Codec):
-        typed = setting.type.value(value)
-        default = setting.type.read(setting.default) if setting.default else None
-        secret = setting.secret and isinstance(typed, str)
-        return None if typed == default else Secret(typed) if secret else typed
-    if value is None or is_null(value):
+    typed: Any = setting.type.value(value)
+    if typed is None or typed == setting.typed_default():
         return None
-    if setting.type is not Structure.OPTIONS:
-        return plain(value)
-    prefix = f"{setting.key}."
-    defined = {other.key.removeprefix(prefix) for other in settings if other.key.startswith(prefix)}
-    free = {key: scalar.value for key, scalar in _scalars(value, ()).items() if key not in defined}
-    return free or None
-
-
-DEFAULT_CHANNEL = "delta"
-_TOPIC_GROUP = tuple(
-    setting for setting in SETTINGS if setting.scope is Scope.TOPIC and setting.key.startswith("topic")
-)
-
-
-def application_name(flow: ObjectValue) -> str | None:
-    """Return the name that the settings give the application."""
-    return STRING.value(flow.get("application"))
-
-
-def isolation(flow: ObjectValue) -> Isolation:
-    """Return whether streamlets have processes of their own."""
-    return ISOLATION.value(flow.get("isolation")) or "none"
-
-
-def state_access(flow: ObjectValue) -> Access:
-    """Return who may read the state directory."""
-    return ACCESS.value(flow.get("state-access")) or "owner"
-
-
-def spark_settings(flow: ObjectValue) -> dict[str, str]:
-    """Return the Spark settings of the whole application."""
-    return _spark(flow.get("runtimes", "spark"))
+    if setting.type in FREE_FORM:
+        prefix = f"{setting.key}."
+        defined = {other.key.removeprefix(prefix) for other in settings if other.key.startswith(prefix)}
+        return {key: option for key, option in typed.items() if key not in defined} or None
+    return Secret(typed) if setting.secret and isinstance(typed, str) else typed
 
 
 def spark_artifacts(flow: ObjectValue, directory: Path) -> SparkArtifacts:
@@ -190,7 +194,7 @@ def spark_artifacts(flow: ObjectValue, directory: Path) -> SparkArtifacts:
     return SparkArtifacts(
         packages=tuple(text for text, _ in _strings(flow.get("spark", "packages"))),
         jars=tuple(str(path_start(item, directory) / text) for text, item in _strings(flow.get("spark", "jars"))),
-        ivy_settings=spark_settings(flow).get("spark.jars.ivySettings", ""),
+        ivy_settings=application_settings(flow).spark.get("spark.jars.ivySettings", ""),
     )
 
 
@@ -200,139 +204,30 @@ def _strings(value: Value | None) -> Iterator[tuple[str, Value]]:
             yield text, item
 
 
-def spark_places(flow: ObjectValue, ref: str) -> dict[str, Span]:
-    """Return the spans of a streamlet's own Spark settings, by their full names."""
-    scalars = _scalars(flow.get("streamlets", ref, "spark"), ())
-    return {_spark_name(key): span_of(scalar) for key, scalar in scalars.items()}
-
-
-def inlet_settings(flow: ObjectValue, ref: str, inlet: str) -> InletSettings:
-    """Return the settings of an inlet."""
-    block = _block(flow, "streamlets", ref, "inlets", inlet)
-    return InletSettings(
-        max_records=POSITIVE.value(block.get("max-records")),
-        starting=STARTING.value(block.get("starting")) or "earliest",
-    )
-
-
-def outlet_settings(flow: ObjectValue, ref: str, outlet: str) -> dict[str, Any]:
-    """Return the fields of `PortDescriptor` that the settings of an outlet set."""
-    block = _block(flow, "streamlets", ref, "outlets", outlet)
-    columns = tuple(text for text, _ in _strings(block.get("partition-by")))
-    fields = {
-        "on_invalid": ON_INVALID.value(block.get("on-invalid")),
-        "extra": EXTRA.value(block.get("extra")),
-        "partition_by": columns if isinstance(block.get("partition-by"), ListValue) else None,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:
-    """Return the settings of a streamlet; `flow.retry`, `flow.trigger` and `flow.stuck-after` apply where it has none
-    of its own."""
-    own = _block(flow, "streamlets", ref)
-    queries = own.get("queries")
-    query_blocks = queries.fields.items() if isinstance(queries, ObjectValue) else ()
-    retry, retry_set = _retry(flow, own)
-    triggers = {name: _trigger(query.get("trigger")) for name, query in query_blocks if isinstance(query, ObjectValue)}
-    return StreamletSettings(
-        trigger=_trigger(own.get("trigger")) or _trigger(flow.get("trigger")),
-        retry=retry,
-        retry_set=retry_set,
-        spark=_spark(own.get("spark")),
-        queries={name: trigger for name, trigger in triggers.items() if trigger is not None},
-        group=STRING.value(own.get("group")),
-        source_evolution=BOOLEAN.value(own.get("source-evolution")) is not False,
-        stuck_after=DURATION.value(own.get("stuck-after")) or DURATION.value(flow.get("stuck-after")) or STUCK_AFTER,
-    )
-
-
-def _trigger(value: Value | None) -> Trigger | None:
-    if STRING.value(value) == "available-now":
-        return AvailableNow()
-    if isinstance(value, ObjectValue):
-        for key, trigger in (("processing-time", ProcessingTime), ("real-time", RealTime)):
-            interval = DURATION.value(value.get(key))
-            if interval is not None:
-                return trigger(interval)
-        if BOOLEAN.value(value.get("available-now")):
-            return AvailableNow()
-    return None
-
-
-_NO_BLOCK = ObjectValue({}, ())
-_SPARK: tuple[str, ...] = ("runtimes", "spark")
-_RETRY = ("retry",)
-_DEFAULT_RETRY: tuple[Retry, frozenset[str]] = (Retry(), frozenset())
-
-
 def _block(flow: ObjectValue, *path: str) -> ObjectValue:
     """Return the object at a path, an empty one where there is none."""
     value = flow.get(*path)
     return value if isinstance(value, ObjectValue) else _NO_BLOCK
 
 
-def _retry(flow: ObjectValue, own: ObjectValue) -> tuple[Retry, frozenset[str]]:
-    """Return the retry settings of a streamlet, and which of them are set by our names.
-
-    Later ones win: PSTL's names of the application, PSTL's of the streamlet, ours of the application, ours of the
-    streamlet.
-    """
-    blocks = ((flow, _SPARK), (flow, _RETRY), (own, _SPARK[1:]), (own, _RETRY))
-    if all(block.get(*path) is None for block, path in blocks):
-        return _DEFAULT_RETRY
-    pstl: dict[str, object] = {}
-    for spark in (flow.get("runtimes", "spark"), own.get("spark")):
-        for name, scalar in retry_options(spark):
-            with contextlib.suppress(RetryOptionError):
-                pstl |= (option(name, scalar.text),)
-    ours: dict[str, object] = {}
-    for block in (_block(flow, "retry"), _block(own, "retry")):
-        for field in fields(Retry):
-            key = field.name.replace("_", "-")
-            value = retry_codec(key).value(block.get(key)) if key in block.fields else None
-            if value is not None:
-                ours[field.name] = value
-    return Retry(**(pstl | ours)), frozenset(ours)  # type: ignore[arg-type]
+def spark_places(flow: ObjectValue, ref: str) -> dict[str, Span]:
+    """Return the spans of a streamlet's own Spark settings, by their full names."""
+    return {name: span_of(scalar) for name, scalar in spark_scalars(flow.get("streamlets", ref, "spark")).items()}
 
 
 def retry_options(spark: Value | None) -> Iterator[tuple[str, Scalar]]:
     """Yield PSTL's retry options among Spark settings: their names without the prefix `spark.`, and their values."""
-    for key, scalar in _scalars(spark, ()).items():
+    for key, scalar in scalars(spark).items():
         if is_option(name := key.removeprefix("spark.")):
             yield name, scalar
 
 
 def spark_settings_by_path(value: Value | None) -> Iterator[tuple[tuple[str, ...], str, Scalar]]:
     """Yield Spark settings with the keys that lead to them, which may have dots, and their full names."""
-    for path, scalar in _paths(value, ()):
-        yield path, _spark_name(".".join(path)), scalar
+    for path, scalar in scalars_by_path(value):
+        yield path, spark_name(".".join(path)), scalar
 
 
 def spark_scalars(value: Value | None) -> dict[str, Scalar]:
     """Return Spark settings by their full names; blueprints may omit the prefix `spark.`."""
-    return {_spark_name(key): scalar for key, scalar in _scalars(value, ()).items()}
-
-
-def _spark(value: Value | None) -> dict[str, str]:
-    return {key: scalar.text for key, scalar in spark_scalars(value).items()}
-
-
-def _spark_name(key: str) -> str:
-    return key if key.startswith("spark.") else f"spark.{key}"
-
-
-def _scalars(value: Value | None, path: tuple[str, ...]) -> dict[str, Scalar]:
-    """Return values by dotted keys, without null: many options have dots in their names, which HOCON reads as
-    nesting."""
-    return {".".join(keys): scalar for keys, scalar in _paths(value, path)}
-
-
-def _paths(value: Value | None, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Scalar]]:
-    """Yield the single values below a path, without null, each with its path."""
-    if isinstance(value, Scalar):
-        if value.value is not None:
-            yield path, value
-    elif isinstance(value, ObjectValue):
-        for key, inner in value.fields.items():
-            yield from _paths(inner, (*path, key))
+    return {spark_name(key): scalar for key, scalar in scalars(value).items()}

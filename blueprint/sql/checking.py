@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import TypeVar
 
 from blueprint.catalog import SINK_NOT_INSTALLED, ParameterType, SinkTraits
+from blueprint.core_settings import RETRY_OPTIONS
 from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.diagnostics.codes import finding
-from blueprint.plan import RETRY_OPTIONS
 from blueprint.spelling import alternatives, did_you_mean, listing, near
 from blueprint.sql.job import CHECKPOINT_LOCATION, POOL, Job, Query, defined_name, normal_path, table_name
 from blueprint.sql.registry import Providers, StreamSource

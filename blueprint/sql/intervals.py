@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from blueprint.plan import SHORTEST_REAL_TIME, AvailableNow, ProcessingTime, RealTime
 from blueprint.quantities import Duration
 from blueprint.sql.cursor import Cursor
 from blueprint.sql.statements import TriggerClause
 from blueprint.sql.tokens import Kind, Token
+from blueprint.trigger import SHORTEST_REAL_TIME, AvailableNow, ProcessingTime, RealTime
 
 UNITS = {"MILLISECOND": 10**6, "SECOND": 10**9, "MINUTE": 60 * 10**9, "HOUR": 3600 * 10**9}
 """The units of intervals in nanoseconds; each may be in the plural."""

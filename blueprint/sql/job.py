@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from blueprint.catalog import OutputMode
-from blueprint.plan import Trigger
 from blueprint.sql.statements import CreateStream, Option, SaveStream, SparkSql, Word
+from blueprint.trigger import Trigger
 
 JOB_ID = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,127}")
 """The names of jobs (PSTL's rule): a letter, then letters, digits and `_`; 3 to 128 characters."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from blueprint.plan import AvailableNow, ProcessingTime, RealTime, Trigger
 from blueprint.quantities import Duration
 from blueprint.sql.intervals import UNITS
 from blueprint.sql.literals import name_text, string_literal
@@ -18,6 +17,7 @@ from blueprint.sql.statements import (
     Statement,
     StopStream,
 )
+from blueprint.trigger import AvailableNow, ProcessingTime, RealTime, Trigger
 
 
 def render(statements: Iterable[Statement]) -> str:

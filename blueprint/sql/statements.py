@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from blueprint.catalog import OutputMode
 from blueprint.diagnostics import Span
-from blueprint.plan import Trigger
 from blueprint.sql.literals import name_text
+from blueprint.trigger import Trigger
 
 OUTPUT_MODES: tuple[OutputMode, ...] = ("append", "complete", "update")
 

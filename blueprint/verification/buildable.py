@@ -11,7 +11,7 @@ from blueprint.diagnostics import Diagnostic, Severity
 from blueprint.logic import Buildable, BuildableApplication
 from blueprint.model.draft import Draft
 from blueprint.settings.parameters import ParameterError, parameter_values
-from blueprint.settings.values import isolation, spark_places, spark_settings
+from blueprint.settings.values import application_settings, spark_places
 from blueprint.verification.planning import dead_letter_topics, streamlet_plan, topics_of
 
 
@@ -45,8 +45,7 @@ def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
             for ref, entry in draft.blueprint.streamlets.items()
             if _is_buildable(draft, ref)
         ),
-        spark=spark_settings(draft.settings),
-        isolation=isolation(draft.settings),
+        settings=application_settings(draft.settings),
     )
 
 

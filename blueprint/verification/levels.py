@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from blueprint.core_settings import LEVELS
 from blueprint.diagnostics import CODES, Diagnostic, Label, Severity, Sources, finding, united
 from blueprint.diagnostics.codes import FAMILIES
 from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.model.draft import Draft
-from blueprint.settings.table import LEVELS
 from blueprint.verification.allowances import allowances, unknown_code
 
 _CHANGES, _LOGIC = "Changes: with `--against`", "Logic: with `--plans`"

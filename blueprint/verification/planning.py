@@ -17,13 +17,10 @@ from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan
 from blueprint.setting import Scope
 from blueprint.settings.parameters import parameter_values, path_start
 from blueprint.settings.values import (
-    application_name,
+    application_settings,
     inlet_settings,
-    isolation,
     port_options,
     spark_artifacts,
-    spark_settings,
-    state_access,
     streamlet_settings,
 )
 
@@ -33,18 +30,16 @@ def make_plan(draft: Draft) -> ApplicationPlan:
     blueprint = draft.blueprint
     topic_of = topics_of(draft)
     dead_letters = dead_letter_topics(draft, topic_of)
-    directory = Path(blueprint.directory).resolve()
+    directory, settings = Path(blueprint.directory).resolve(), application_settings(draft.settings)
     return ApplicationPlan(
-        name=application_name(draft.settings) or directory.name or "application",
+        name=settings.application or directory.name or "application",
         blueprint=blueprint.file,
         directory=str(directory),
         streamlets=tuple(
             streamlet_plan(draft, ref, topic_of, dead_letters.get(ref), directory) for ref in draft.graph.order()
         ),
         topics=tuple(sorted((*_topics(draft), *_task_topics(draft, topic_of)), key=lambda topic: topic.id)),
-        spark=spark_settings(draft.settings),
-        isolation=isolation(draft.settings),
-        state_access=state_access(draft.settings),
+        settings=settings,
         artifacts=spark_artifacts(draft.settings, directory),
     )
 
@@ -78,24 +73,16 @@ def streamlet_plan(
     """
     descriptor = draft.descriptor(ref)
     assert descriptor is not None
-    own = streamlet_settings(draft.settings, ref)
     return StreamletPlan(
         ref=ref,
         class_name=descriptor.class_name,
         descriptor=descriptor,
+        settings=streamlet_settings(draft.settings, ref),
         parameters=_parameters(draft, ref, descriptor, directory),
         inlets=tuple(_inlets(draft, ref, descriptor, topic_of)),
         outlets=(*_outlets(draft, ref, descriptor, topic_of), *_failures(ref, descriptor, dead_letters)),
-        trigger=own.trigger,
-        retry=own.retry,
-        retry_set=own.retry_set,
-        spark=own.spark,
         volume_mounts=_directories(draft, ref, descriptor, directory),
-        queries=own.queries,
         dead_letters=dead_letters,
-        group=own.group,
-        source_evolution=own.source_evolution,
-        stuck_after=own.stuck_after,
         directory=str(directory),
         kind=descriptor.kind,
         tasks=task_topic(ref) if descriptor.kind == BATCH_SOURCE else None,
@@ -135,7 +122,6 @@ def _inlets(
     inlets = []
     for port in descriptor.inlets:
         assert port.contract is not None
-        own = inlet_settings(draft.settings, ref, port.name)
         topic = topic_of[PortKey(ref, "consumer", port.name)]
         inlets.append(
             InletPlan(
@@ -144,8 +130,7 @@ def _inlets(
                 port.attribute,
                 port.contract,
                 topic,
-                own.max_records,
-                own.starting,
+                inlet_settings(draft.settings, ref, port.name),
                 port_options(draft.settings, ref, port.name, Scope.INLET, _channel_of(draft, topic)),
                 port.on_invalid,
             )

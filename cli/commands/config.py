@@ -71,7 +71,7 @@ def _list(form: str) -> None:
                 "key": f"flow.{setting.path}",
                 "type": setting.type.expected,
                 "choices": list(setting.type.choices),
-                "default": setting.default or None,
+                "default": setting.effect or None,
                 "description": setting.doc,
                 "secret": setting.secret,
             }
@@ -83,8 +83,8 @@ def _list(form: str) -> None:
         click.echo(f"flow.{setting.path}")
         click.echo(f"    {setting.doc}")
         click.echo(f"    type: {setting.type.expected}")
-        if setting.default:
-            click.echo(f"    default: {setting.default}")
+        if setting.effect:
+            click.echo(f"    default: {setting.effect}")
 
 
 def _document(key: str, sources: Sequence[SettingSource]) -> dict[str, object]:

@@ -76,7 +76,7 @@ def _checks(app: Application, state_dir: Path | None, *, fetch: bool, prepare: b
     yield from machine.packages()
     verification = app.verify() if app.exists else None
     plan = verification.plan if verification is not None else None
-    yield machine.python(plan.spark.get("spark.pyspark.python") if plan is not None else None)
+    yield machine.python(plan.settings.spark.get("spark.pyspark.python") if plan is not None else None)
     if java.state is not State.ERROR:
         yield spark_classes.prepare() if prepare else spark_classes.check()
     yield from of_application.state_directory(state_dir or app.directory / STATE_DIRECTORY)

@@ -17,7 +17,8 @@ from cli.output.errors import fail
 from cli.verification.descriptors import CLASSES
 
 if TYPE_CHECKING:
-    from blueprint.plan import ApplicationPlan, Isolation
+    from blueprint.core_settings import Isolation
+    from blueprint.plan import ApplicationPlan
     from streamlets.runner.events.view import View
     from streamlets.runner.state_directory.directory import StateDirectory
 

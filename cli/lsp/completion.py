@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from lsprotocol import types
 
 from blueprint.catalog import ParameterDescriptor, ParameterType, StreamletDescriptor
+from blueprint.core_settings import LEVELS
 from blueprint.diagnostics.codes import CODES
 from blueprint.known_keys import KnownKey, KnownValue, column_values
 from blueprint.model.blueprint import Role
 from blueprint.model.draft import Draft
 from blueprint.setting import Setting, SettingNode
-from blueprint.settings.table import LEVELS
 from cli.lsp.cursor import Cursor
 from cli.lsp.schemas import column_types, title
 
@@ -161,7 +161,7 @@ def _settings(draft: Draft, project: ProjectKnowledge, path: tuple[str, ...], *,
 def _setting(key: str, node: SettingNode) -> Proposal:
     if node.setting is None:
         return Proposal(key, _Kind.Module)
-    default = f"default: {node.setting.default}" if node.setting.default else ""
+    default = f"default: {node.setting.effect}" if node.setting.effect else ""
     return Proposal(key, _Kind.Property, default, f"{node.setting.doc}\n\nIt must be {node.setting.type.expected}.")
 
 

@@ -35,7 +35,7 @@ def settings_page() -> str:
             (
                 code(f"flow.{setting.path}"),
                 setting.type.expected,
-                code(setting.default),
+                code(setting.effect),
                 setting.doc + (" Secret." if setting.secret else ""),
             )
             for setting in settings

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from blueprint.plan import OutletPlan, TopicPlan, Trigger
+    from blueprint.plan import OutletPlan, TopicPlan
+    from blueprint.trigger import Trigger
     from streamlets.api.source_location import SourceLocation
     from streamlets.batches import BatchRecord, BatchWritten
 

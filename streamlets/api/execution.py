@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from blueprint.plan import AvailableNow
+from blueprint.trigger import AvailableNow
 from streamlets.api.context import StreamingWrite
 from streamlets.triggers import with_trigger
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from blueprint.plan import Trigger
+    from blueprint.trigger import Trigger
     from streamlets.api.context import SparkStreamletContext
 
 POLL_INTERVAL = 0.1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
     from pyspark.sql.types import StructType
 
-    from blueprint.plan import Trigger
+    from blueprint.trigger import Trigger
     from streamlets.batches import BatchRecord
 
 StreamletT = TypeVar("StreamletT", bound=HasShape)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 from blueprint.settings.retry import RetryOptionError, is_option, option
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import author_location

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.plan import OutletPlan, RealTime, StreamletPlan, Trigger
+from blueprint.plan import OutletPlan, StreamletPlan
+from blueprint.trigger import RealTime, Trigger
 from streamlets.api.context import TaskConnection, all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation
@@ -90,7 +91,7 @@ class EmptyPorts:
             if metadata:
                 schema = _with_metadata(schema)
             reader = self._session.readStream.format("parquet").schema(schema)
-            reader = reader.name(name) if self._plan.source_evolution else reader
+            reader = reader.name(name) if self._plan.settings.source_evolution else reader
             rows = reader.load(self.directory_of(inlet))
             if (deduplication := Deduplication.of(plan.options)) is not None:
                 # Its watermark decides what the logic may do; doubles are not removed, because there are no rows.

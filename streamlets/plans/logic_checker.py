@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.comparison.descriptor import BuiltQuery
+from blueprint.core_settings import Isolation
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.logic import Buildable, BuildableApplication, BuiltLogic
-from blueprint.plan import Isolation
 from blueprint.spelling import listing
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.plans.console_output import redirected_console_output
@@ -92,7 +92,7 @@ class LogicChecker:
         for streamlet in application.streamlets:
             ref = streamlet.plan.ref
             with watch.watching(), redirected_console_output(), self._importing(project):
-                diagnostics, built = self._check(streamlet, application.isolation, project, watch, places)
+                diagnostics, built = self._check(streamlet, application.settings.isolation, project, watch, places)
             for diagnostic in diagnostics:
                 refs_by_finding.setdefault(diagnostic, []).append(ref)
             if built is not None:
@@ -122,8 +122,8 @@ class LogicChecker:
         self, streamlet: Buildable, isolation: Isolation, project: Project, watch: Watch, places: Places
     ) -> tuple[tuple[Diagnostic, ...], dict[str, BuiltQuery] | None]:
         plan = streamlet.plan
-        settings = session_settings(plan.spark) if isolation == "process" else dict(plan.spark)
-        if not plan.source_evolution:
+        settings = session_settings(plan.settings.spark) if isolation == "process" else dict(plan.settings.spark)
+        if not plan.settings.source_evolution:
             settings[SOURCE_EVOLUTION] = "false"
         try:
             session = child_session(self._root, settings | _FULL_PLANS)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from blueprint.catalog import InletSettings, TopicProblem
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.logic import Buildable
-from blueprint.plan import InletPlan, RealTime, Trigger
+from blueprint.plan import InletPlan
+from blueprint.trigger import RealTime, Trigger
 from streamlets.api.source_location import SourceLocation
 from streamlets.channels.kafka.deduplication import TIME
 from streamlets.channels.registry import CHANNEL_TYPES
@@ -232,7 +233,9 @@ def _real_time(
                 help=('use `processing_time("0 seconds")` for batches without a pause',),
             )
         return
-    if not isinstance(plan.trigger, RealTime):  # verification reports what does not fit the trigger of a streamlet
+    if not isinstance(
+        plan.settings.trigger, RealTime
+    ):  # verification reports what does not fit the trigger of a streamlet
         for inlet in inlets:
             for problem in _real_time_problems(inlet, streamlet.channels.get(inlet.topic, "")):
                 yield finding(problem.code, problem.message, span_of(trigger), causes=problem.causes, help=problem.help)

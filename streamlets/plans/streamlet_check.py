@@ -197,7 +197,7 @@ class StreamletCheck:
 
     def _built(self, query: CheckedQuery) -> BuiltQuery:
         mode = query.facts.mode
-        description = described(query.plan, mode, named=self._plan.source_evolution)
+        description = described(query.plan, mode, named=self._plan.settings.source_evolution)
         if description.operators:
             description = replace(description, logic=logic_of(rows_of(query.writer), mode, self._plan))
         if self._streamlet.state and description.operators:

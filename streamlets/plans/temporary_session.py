@@ -84,7 +84,7 @@ def spark_for_checks(application: BuildableApplication) -> Iterator[SparkForChec
     """
     directory = Path(tempfile.mkdtemp(prefix="streamlets-plans-"))
     project = project_at(application.directory)
-    settings = {name: value for name, value in application.spark.items() if not name.startswith(_IGNORED)}
+    settings = {name: value for name, value in application.settings.spark.items() if not name.startswith(_IGNORED)}
     plan = SessionPlan(
         application.name,
         directory / "logs",

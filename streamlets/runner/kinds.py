@@ -11,7 +11,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Protocol
 
-from blueprint.plan import ApplicationPlan, Isolation
+from blueprint.core_settings import Isolation
+from blueprint.plan import ApplicationPlan
 from streamlets.plugins import PluginError, Plugins
 from streamlets.runner.drivers.launchers import LAUNCHERS
 from streamlets.runner.hosts import Host, HostContext, Hosts

@@ -84,7 +84,7 @@ class Observer:
             return
         if self._seen.get(unit.unit, (None, 0.0))[0] != running:
             self._seen[unit.unit] = running, self._timer() - max(0.0, self._clock() - running[1])
-        if self._timer() - self._seen[unit.unit][1] >= streamlet.stuck_after.seconds:
+        if self._timer() - self._seen[unit.unit][1] >= streamlet.settings.stuck_after.seconds:
             self._overlong[unit.unit] = running
             self._report(Overlong(unit.unit, *running))
 
@@ -99,7 +99,7 @@ class Observer:
             for source, begun in (checkpoint.latest.positions if checkpoint.latest else {}).items():
                 inlet = self._inlet(streamlet, source, Position(begun))
                 if inlet is not None:
-                    first = None if inlet.starting == "earliest" else begun
+                    first = None if inlet.settings.starting == "earliest" else begun
                     done = committed.get(source, first)
                     reader = f"{checkpoint.name}.{source}"
                     backlog |= self._lag(inlet, Position(done) if done is not None else None, reader)
@@ -111,7 +111,7 @@ class Observer:
         """Return the number of records by inlet for inlets without a committed position."""
         backlog: dict[str, int] = {}
         for inlet in inlets:
-            if inlet.starting == "earliest":
+            if inlet.settings.starting == "earliest":
                 backlog |= self._lag(inlet, None, f"{inlet.streamlet}.{inlet.name}")
         return backlog
 

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from blueprint.plan import ApplicationPlan, Isolation
+from blueprint.core_settings import Isolation
+from blueprint.plan import ApplicationPlan
 from blueprint.settings.secrets import secrets_of
 from streamlets.channels.base import Channel, TopicDamagedError, TopicLostError, TopicResource, TopicWriteError
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
@@ -135,7 +136,7 @@ def run(
 
     with (
         stopping_on_signals(lambda name: inbox.put(Drain(f"stopped by {name}")), stop_now) as take_signals,
-        options.state.locked(ACCESS[plan.state_access]) as lock,
+        options.state.locked(ACCESS[plan.settings.state_access]) as lock,
         masked_output(secrets.without),
     ):
         if options.fresh:
@@ -167,7 +168,7 @@ def run(
                     resting=orders.paused, report=inbox.put, log=log.failure, print_line=print_line,
                     secrets=secrets,
                 )  # fmt: skip
-                hosts = open_hosts(context, options.isolation or plan.isolation)
+                hosts = open_hosts(context, options.isolation or plan.settings.isolation)
             take_signals()  # Spark has installed its own handler
             try:
                 reason = _early_stop(inbox)

@@ -267,7 +267,7 @@ class Testkit:
 
     def _session(self, plan: StreamletPlan) -> SparkSession:
         session = self._required_spark().newSession()
-        for key, value in (SETTINGS | dict(plan.spark)).items():
+        for key, value in (SETTINGS | dict(plan.settings.spark)).items():
             session.conf.set(key, value)
         with active(session):
             CHANNEL_TYPES[DEFAULT].open(self.directory).prepare(session)

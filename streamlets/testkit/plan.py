@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from blueprint.catalog import LoadFailure, PortDescriptor, PortSetting, StreamletDescriptor, StreamletRequest
-from blueprint.plan import InletPlan, OutletPlan, Retry, StreamletPlan, TopicPlan
+from blueprint.core_settings import InletSettings, Retry, StreamletSettings
+from blueprint.plan import InletPlan, OutletPlan, StreamletPlan, TopicPlan
 from blueprint.settings.parameters import ParameterError, parameter_default, parameter_text
 from blueprint.spelling import suggestion
 from streamlets.api.parameters import as_text
@@ -62,11 +63,8 @@ def plan_of(
         parameters=values,
         inlets=tuple(_inlet(ref, port, max_records.get(port.name)) for port in described.inlets),
         outlets=outlets,
-        trigger=None,
-        retry=Retry(enabled=False),
-        spark=spark,
+        settings=StreamletSettings(retry=Retry(enabled=False), spark=spark),
         volume_mounts={name: str(directory) for name, directory in volume_mounts.items()},
-        queries={},
         dead_letters=DEAD_LETTERS if letters else None,
         directory=str(Path(place.file).absolute().parent),
     )
@@ -137,7 +135,8 @@ def _check_values(
 def _inlet(ref: str, port: PortDescriptor, max_records: int | None) -> InletPlan:
     assert port.contract is not None
     topic = f"inlet-{port.name}"
-    return InletPlan(ref, port.name, port.attribute, port.contract, topic, max_records, on_invalid=port.on_invalid)
+    settings = InletSettings(max_records=max_records)
+    return InletPlan(ref, port.name, port.attribute, port.contract, topic, settings, on_invalid=port.on_invalid)
 
 
 def _outlet(ref: str, port: PortDescriptor) -> OutletPlan:

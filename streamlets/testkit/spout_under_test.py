@@ -57,7 +57,7 @@ class SpoutUnderTest:
         self._facts: SimpleQueue[Fact] = SimpleQueue()
         self._failures: list[str] = []
         application = ApplicationPlan(
-            name=plan.ref, blueprint="", directory=plan.directory, streamlets=(plan,), topics=tuple(topics), spark={}
+            name=plan.ref, blueprint="", directory=plan.directory, streamlets=(plan,), topics=tuple(topics)
         )
         self._context = HostContext(
             plan=application, state=state, report=self._facts.put, log=lambda unit, text: self._failures.append(text)

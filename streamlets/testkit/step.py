@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from blueprint.plan import AvailableNow, Trigger
+from blueprint.trigger import AvailableNow, Trigger
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.execution import start
 from streamlets.spark.failure import failure_of

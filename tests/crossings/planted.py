@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blueprint.catalog import ParameterType, SinkOption
-from blueprint.setting_types import Structure
+from blueprint.core_settings import SETTINGS
+from blueprint.setting_types import FREE_FORM, OBJECT
 from blueprint.settings.secret_texts import is_secret
-from blueprint.settings.table import SETTINGS
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.egress.registry import SINKS
 
@@ -78,7 +78,7 @@ def settings_of_tables(planter: Planter) -> str:
             path = path.replace(place, name)
         if setting.path.endswith("volume-mounts"):  # directories, by names of the user
             continue
-        if setting.type in (Structure.OPTIONS, Structure.OBJECT):
+        if setting.type in (*FREE_FORM, OBJECT):
             lines.append(f"flow.{path} {{ {planter.settings()}, {planter.urls()} }}")
         elif setting.type.expected == "a string":
             lines += [f'flow.{path} = "{url.format(planter.secret())}"' for url in URLS]

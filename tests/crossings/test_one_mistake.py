@@ -11,7 +11,7 @@ import pytest
 
 from blueprint.diagnostics import Diagnostic
 from blueprint.setting import Setting
-from blueprint.setting_types import STRING, Codec, Structure
+from blueprint.setting_types import SCHEMA, STRING, Codec, Structure
 from blueprint.settings.known_settings import every_setting
 from blueprint.verification.verify import verify
 from streamlets.project.catalog import ProjectCatalog
@@ -120,7 +120,7 @@ def test_a_value_of_the_wrong_type_is_one_finding(
     monkeypatch.chdir(tmp_path)
     faults = []
     for name, setting in SETTINGS:
-        if name != channel or setting.type is Structure.SCHEMA:
+        if name != channel or setting.type is SCHEMA:
             continue
         value = "[[1]]" if isinstance(setting.type, Codec) else '"?"'
         mistake = f"{_path(setting)} = {value}"

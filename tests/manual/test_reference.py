@@ -12,8 +12,8 @@ import click
 import pytest
 
 from blueprint.diagnostics.codes import CODES
-from blueprint.plan import Trigger
 from blueprint.settings.known_settings import every_setting
+from blueprint.trigger import Trigger
 from manual.reference import API_PACKAGES, reference_pages
 from manual.reference.api import exported, members
 from manual.reference.commands import every_command

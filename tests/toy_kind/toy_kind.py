@@ -70,7 +70,7 @@ class TickerUnit:
     wall_clock = False
 
     def __init__(self, plan: StreamletPlan, topics: Mapping[str, TopicResource], context: HostContext) -> None:
-        self.id, self.retry, self.bounded = UnitId(plan.ref), plan.retry, context.bounded
+        self.id, self.retry, self.bounded = UnitId(plan.ref), plan.settings.retry, context.bounded
         (self._outlet,) = plan.outlets
         self._topic, self._data = topics[self._outlet.topic], Path(str(plan.parameters["data"]))
         self._context = context

@@ -11,7 +11,7 @@ from blueprint.hocon import shown_name
 from blueprint.model.draft import Draft
 from blueprint.path_patterns import literal_parts, matches
 from blueprint.plan import STATE_DIRECTORY
-from blueprint.settings.values import application_name
+from blueprint.settings.values import application_settings
 from blueprint.verification.rules.directories import Directory, checkpoint_bases, written_directories
 from blueprint.verification.rules.parameters import parameter_place
 
@@ -70,7 +70,7 @@ def _state_directory(draft: Draft) -> PurePath:
     another place than `.flow`, the application's part of it."""
     directory = Path(draft.blueprint.directory).resolve()
     root = draft.state_root or directory / STATE_DIRECTORY
-    name = application_name(draft.settings) or directory.name
+    name = application_settings(draft.settings).application or directory.name
     return PurePath(os.path.realpath(root if root.name == STATE_DIRECTORY else root / name))
 
 

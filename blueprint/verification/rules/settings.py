@@ -11,12 +11,12 @@ from blueprint.hocon import path_text
 from blueprint.hocon.values import ObjectValue, Scalar, Value, key_span_of, span_of
 from blueprint.model.blueprint import DEAD_LETTERS
 from blueprint.model.draft import Draft
-from blueprint.plan import SHORTEST_REAL_TIME, SHORTEST_REAL_TIME_SETTING, RealTime
 from blueprint.setting_types import DURATION
 from blueprint.settings.retry import RetryOptionError, is_option, option
 from blueprint.settings.spark_settings import is_unknown, meant
-from blueprint.settings.values import retry_options, spark_settings, spark_settings_by_path, streamlet_settings
+from blueprint.settings.values import application_settings, retry_options, spark_settings_by_path, streamlet_settings
 from blueprint.spelling import alternatives, near
+from blueprint.trigger import SHORTEST_REAL_TIME, SHORTEST_REAL_TIME_SETTING, RealTime
 from blueprint.verification.rules.reporting import reported_once
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
 @reported_once("primary")
 def real_time_intervals(draft: Draft) -> Iterator[Diagnostic]:
     """Spark accepts the time between the checkpoints of a real-time trigger; reported once for a shared place."""
-    common = spark_settings(draft.settings)
+    common = application_settings(draft.settings).spark
     for ref in _readable(draft, "trigger", "queries"):
         own = streamlet_settings(draft.settings, ref)
         if SHORTEST_REAL_TIME_SETTING in {**common, **own.spark}:

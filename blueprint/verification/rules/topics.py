@@ -15,10 +15,10 @@ from blueprint.model.blueprint import DEAD_LETTERS, TopicEntry
 from blueprint.model.draft import Draft
 from blueprint.model.findings import rename_key
 from blueprint.model.wiring import PortKey
-from blueprint.plan import RealTime
 from blueprint.setting import Scope
 from blueprint.settings.values import port_options, spark_artifacts, streamlet_settings
 from blueprint.spelling import alternatives, listing, near, sole_meanings
+from blueprint.trigger import RealTime
 from blueprint.verification.rules.links import is_half, missing_links
 
 _MOST_NAMED = 3

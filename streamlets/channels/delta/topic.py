@@ -95,8 +95,8 @@ class DeltaTopic(TopicResource):
         reading = Reading(
             topic=str(self.path),
             contract=inlet.contract.json,
-            starting=inlet.starting,
-            max_records=inlet.max_records or 0,
+            starting=inlet.settings.starting,
+            max_records=inlet.settings.max_records or 0,
             cores=session.sparkContext.defaultParallelism,
             metadata=metadata,
             inlet=f"{inlet.streamlet}.{inlet.name}",

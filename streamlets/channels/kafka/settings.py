@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from blueprint.setting import Scope, Setting
-from blueprint.setting_types import BOOLEAN, DURATION, POSITIVE, STRING, Structure, choice
+from blueprint.setting_types import BOOLEAN, DURATION, OPTIONS, POSITIVE, STRING, STRINGS, choice
 from streamlets.contract.wire.json_rules import UNITS
 
 CLUSTER = Setting("cluster", STRING, "The cluster that stores the topic, else `default`.", scope=Scope.TOPIC)
@@ -16,10 +16,10 @@ SERVERS = Setting(
 PARTITIONS = Setting("topic.partitions", POSITIVE, "The number of partitions of the topic.", scope=Scope.TOPIC)
 REPLICAS = Setting("topic.replicas", POSITIVE, "The number of copies of each partition.", scope=Scope.TOPIC)
 CONNECTION_CONFIG = Setting(
-    "connection-config", Structure.OPTIONS, "Client settings for producers and consumers.", scope=Scope.TOPIC
+    "connection-config", OPTIONS, "Client settings for producers and consumers.", scope=Scope.TOPIC
 )
-PRODUCER_CONFIG = Setting("producer-config", Structure.OPTIONS, "Client settings for producers.", scope=Scope.TOPIC)
-CONSUMER_CONFIG = Setting("consumer-config", Structure.OPTIONS, "Client settings for consumers.", scope=Scope.TOPIC)
+PRODUCER_CONFIG = Setting("producer-config", OPTIONS, "Client settings for producers.", scope=Scope.TOPIC)
+CONSUMER_CONFIG = Setting("consumer-config", OPTIONS, "Client settings for consumers.", scope=Scope.TOPIC)
 
 
 Format = Literal["avro", "confluent", "plain-avro", "json", "bytes"]
@@ -36,7 +36,7 @@ ON_DATA_LOSS = Setting(
     scope=Scope.TOPIC,
 )  # fmt: skip
 REGISTRY = Setting(
-    "schema-registry", Structure.OPTIONS, "The client settings of the schema registry, such as `url`.",
+    "schema-registry", OPTIONS, "The client settings of the schema registry, such as `url`.",
     scope=Scope.TOPIC,
 )  # fmt: skip
 SUBJECT = Setting(
@@ -58,8 +58,8 @@ STAGED = Setting(
     scope=Scope.OUTLET,
 )  # fmt: skip
 DEDUPLICATE_KEYS = Setting(
-    "deduplicate.keys", Structure.STRINGS, "The columns that the doubles of a record have in common.",
-    scope=Scope.INLET, columns=True,
+    "deduplicate.keys", STRINGS, "The columns that the doubles of a record have in common.", scope=Scope.INLET,
+    columns=True,
 )  # fmt: skip
 DEDUPLICATE_HEADERS = Setting(
     "deduplicate.by-headers", BOOLEAN, "Whether doubles are recognized by the headers of a staged outlet.", "false",
@@ -97,8 +97,8 @@ CLUSTER_SETTINGS = (
     Setting(f"{_CLUSTER}bootstrap.servers", STRING, "The servers of the cluster: `host:port, ...`."),
     Setting(f"{_CLUSTER}topic.partitions", POSITIVE, "The number of partitions of topics that do not set theirs."),
     Setting(f"{_CLUSTER}topic.replicas", POSITIVE, "The number of copies of each partition, unless the topic sets it."),
-    Setting(f"{_CLUSTER}connection-config", Structure.OPTIONS, "Client settings for producers and consumers."),
-    Setting(f"{_CLUSTER}producer-config", Structure.OPTIONS, "Client settings for producers."),
-    Setting(f"{_CLUSTER}consumer-config", Structure.OPTIONS, "Client settings for consumers."),
+    Setting(f"{_CLUSTER}connection-config", OPTIONS, "Client settings for producers and consumers."),
+    Setting(f"{_CLUSTER}producer-config", OPTIONS, "Client settings for producers."),
+    Setting(f"{_CLUSTER}consumer-config", OPTIONS, "Client settings for consumers."),
 )
 """The settings of a cluster, which its topics use where they have none of their own."""

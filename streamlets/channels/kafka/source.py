@@ -162,11 +162,11 @@ def _connection(topic: ClusterTopic) -> dict[str, str]:
 
 
 def _options(topic: ClusterTopic, inlet: InletPlan) -> dict[str, str]:
-    limit = {"maxOffsetsPerTrigger": str(inlet.max_records)} if inlet.max_records else {}
+    limit = {"maxOffsetsPerTrigger": str(inlet.settings.max_records)} if inlet.settings.max_records else {}
     return {
         **_connection(topic),
         "subscribe": topic.name,
-        "startingOffsets": inlet.starting,
+        "startingOffsets": inlet.settings.starting,
         "failOnDataLoss": str(topic.settings.on_data_loss == "fail").lower(),
         "includeHeaders": "true",
         **limit,

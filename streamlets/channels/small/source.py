@@ -57,7 +57,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Return the offset at which a new checkpoint begins."""
-        return _offset(self._topic.end() if self._inlet.starting == "latest" else self._topic.position(0))
+        return _offset(self._topic.end() if self._inlet.settings.starting == "latest" else self._topic.position(0))
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Set the end of a bounded run to the current end of the topic."""
@@ -65,7 +65,8 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Return the limit of the inlet."""
-        return ReadMaxRows(self._inlet.max_records) if self._inlet.max_records else ReadAllAvailable()
+        limit = self._inlet.settings.max_records
+        return ReadMaxRows(limit) if limit else ReadAllAvailable()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """Return the end of the next batch."""

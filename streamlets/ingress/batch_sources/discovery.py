@@ -83,7 +83,7 @@ class DiscoveryUnit:
         self, plan: StreamletPlan, topic: TopicResource, context: HostContext, run: int,
         *, letters: TopicResource | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
-        self.id, self.retry, self.bounded = UnitId(plan.ref, HOST), plan.retry, context.bounded
+        self.id, self.retry, self.bounded = UnitId(plan.ref, HOST), plan.settings.retry, context.bounded
         self._plan, self._topic, self._context = plan, topic, context
         self._clock: Clock = clock or SystemClock()
         self._failed = FailedTasks(letters, plan.ref) if letters is not None else None

@@ -42,7 +42,7 @@ class GeneratorUnit:
         self, plan: StreamletPlan, topics: Mapping[str, TopicResource], context: HostContext,
         load: Callable[[], GeneratorSpout],
     ) -> None:  # fmt: skip
-        self.id, self.retry = UnitId(plan.ref), plan.retry
+        self.id, self.retry = UnitId(plan.ref), plan.settings.retry
         self._plan, self._topics, self._context, self._load = plan, topics, context, load
         self._stopping = threading.Event()
         self._abandoned = threading.Event()

@@ -43,7 +43,7 @@ class ProgramUnit:
     bounded = True
 
     def __init__(self, plan: StreamletPlan, topics: Mapping[str, TopicResource], context: HostContext) -> None:
-        self.id, self.retry = UnitId(plan.ref), plan.retry
+        self.id, self.retry = UnitId(plan.ref), plan.settings.retry
         self._plan, self._topics, self._context = plan, topics, context
         self._settings = program_settings(plan.parameters, Path(plan.directory).absolute())
         timeout = plan.parameters["stop-timeout"]

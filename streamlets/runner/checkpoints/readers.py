@@ -41,7 +41,7 @@ def readers_of(topic: TopicResource, checkpoints: Sequence[Checkpoint], inlets: 
     readers += [
         Reader(f"{inlet.streamlet}.{inlet.name}", None)
         for inlet in inlets
-        if inlet.starting == "earliest" and inlet.streamlet not in started
+        if inlet.settings.starting == "earliest" and inlet.streamlet not in started
     ]
     source = topic.plan.id.removeprefix(task_topic(""))
     if topic.plan.id == task_topic(source) and source not in started and _has_tasks(topic):

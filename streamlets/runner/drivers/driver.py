@@ -83,7 +83,7 @@ class Driver:
         )
         self._sites = {streamlet.ref: Site(streamlet, shared) for streamlet in plan.streamlets}
         self._units = tuple(
-            StreamletUnit(UnitId(ref), site, site.plan.retry, self._workers, report, context.log)
+            StreamletUnit(UnitId(ref), site, site.plan.settings.retry, self._workers, report, context.log)
             for ref, site in self._sites.items()
         )
 
@@ -95,7 +95,7 @@ class Driver:
     def query(self, unit: UnitId) -> QueryUnit:
         """Return the unit of a query that an earlier process of this driver had built."""
         site = self._sites[unit.streamlet]
-        return QueryUnit(unit, site, site.plan.retry, self._workers, self._context.report, self._context.log)
+        return QueryUnit(unit, site, site.plan.settings.retry, self._workers, self._context.report, self._context.log)
 
     def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterator[RowsInState]:
         """Yield the rows that remain in the state of units, see `Host.rows_in_state`; nothing if Spark has exited."""
@@ -123,14 +123,14 @@ def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | Non
         SessionError: the jars for Spark cannot be had.
     """
     directory = Path(plan.directory).absolute()
-    jars = [jar for jar in (plan.spark.get(_JARS, ""), *map(str, connector_jars(plan))) if jar]
+    jars = [jar for jar in (plan.settings.spark.get(_JARS, ""), *map(str, connector_jars(plan))) if jar]
     return SessionPlan(
         application=plan.name,
         logs=state.logs.absolute(),
         scratch=state.scratch.absolute(),
         master=master,
         python_path=(str(directory), str(directory / "src")),
-        settings={**plan.spark, _JARS: ",".join(jars)} if jars else plan.spark,
+        settings={**plan.settings.spark, _JARS: ",".join(jars)} if jars else plan.settings.spark,
     )
 
 

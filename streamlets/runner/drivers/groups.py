@@ -34,15 +34,17 @@ def driver_plans(plan: ApplicationPlan) -> tuple[DriverPlan, ...]:
     """
     groups: dict[str, list[StreamletPlan]] = {}
     for streamlet in plan.streamlets:
-        groups.setdefault(streamlet.group or streamlet.ref, []).append(streamlet)
-    return tuple(
-        DriverPlan(name, replace(
-            plan,
-            streamlets=tuple(replace(member, spark=session_settings(member.spark)) for member in members),
-            spark={**plan.spark, **_process_settings(name, members)},
-        ))
-        for name, members in groups.items()
-    )  # fmt: skip
+        groups.setdefault(streamlet.settings.group or streamlet.ref, []).append(streamlet)
+    return tuple(DriverPlan(name, _driver_plan(plan, name, members)) for name, members in groups.items())
+
+
+def _driver_plan(plan: ApplicationPlan, name: str, members: list[StreamletPlan]) -> ApplicationPlan:
+    streamlets = tuple(
+        replace(member, settings=replace(member.settings, spark=session_settings(member.settings.spark)))
+        for member in members
+    )
+    spark = {**plan.settings.spark, **_process_settings(name, members)}
+    return replace(plan, streamlets=streamlets, settings=replace(plan.settings, spark=spark))
 
 
 def session_settings(spark: Mapping[str, str]) -> dict[str, str]:
@@ -57,7 +59,7 @@ def _is_process_setting(key: str) -> bool:
 def _process_settings(name: str, streamlets: list[StreamletPlan]) -> Mapping[str, str]:
     settings: dict[str, tuple[str, str]] = {}
     for streamlet in streamlets:
-        for key, value in streamlet.spark.items():
+        for key, value in streamlet.settings.spark.items():
             if not _is_process_setting(key):
                 continue
             first, ref = settings.setdefault(key, (value, streamlet.ref))

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import Protocol
 
-from blueprint.plan import Isolation
+from blueprint.core_settings import Isolation
 from streamlets.runner.drivers.driver import Driver, session_plan
 from streamlets.runner.drivers.groups import driver_plans
 from streamlets.runner.drivers.messages import Assignment

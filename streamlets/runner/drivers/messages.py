@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from blueprint.plan import ApplicationPlan, Retry
+from blueprint.core_settings import Retry
+from blueprint.plan import ApplicationPlan
 from streamlets.runner.events.record_events import RowsInState
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.state_directory.directory import StateDirectory

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 from streamlets.runner.drivers.messages import (
     Assignment,
     CheckUnit,
@@ -129,7 +129,7 @@ class DriverProcess:
         """A unit for each of its streamlets, producers first."""
         bounded = self._assignment.bounded
         return tuple(
-            RemoteUnit(UnitId(streamlet.ref, ""), streamlet.retry, bounded, self)
+            RemoteUnit(UnitId(streamlet.ref, ""), streamlet.settings.retry, bounded, self)
             for streamlet in self._assignment.plan.streamlets
         )
 

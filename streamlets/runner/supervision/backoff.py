@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 
 # 2^62 ns are 146 years: from here on the cap alone decides, and nothing overflows.
 _LARGEST_EXPONENT = 62

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitProgressed

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.plan import OutletPlan, RealTime, StreamletPlan, Trigger
+from blueprint.plan import OutletPlan, StreamletPlan
+from blueprint.trigger import RealTime, Trigger
 from streamlets.api.context import SparkStreamletContext, TaskConnection, all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.batches import BatchWritten
@@ -54,7 +55,7 @@ class TopicBinding:
         """
         for plan in self.plan.inlets:
             if plan.name == inlet:
-                source = name if self.plan.source_evolution else ""
+                source = name if self.plan.settings.source_evolution else ""
                 return self.topics[plan.topic].read(self.session, plan, name=source, metadata=metadata)
         raise StreamletError(f"no topic is joined to the inlet `{self.plan.ref}.{inlet}`")
 

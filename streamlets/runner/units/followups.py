@@ -131,7 +131,7 @@ class FollowUps:
             raise damaged(what, self._path(query), data or b"", remedy) from None
         for inlet in self._plan.inlets:
             if inlet.name in self._letters and inlet.name not in done:
-                end = self._topics[inlet.topic].end() if inlet.starting == "latest" else None
+                end = self._topics[inlet.topic].end() if inlet.settings.starting == "latest" else None
                 done[inlet.name] = reached[inlet.name] or end
         self._done[query] = done
         self._store(query)

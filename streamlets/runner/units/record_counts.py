@@ -60,7 +60,7 @@ def _rows_of(
 ) -> int:
     start, end = position_of(source.get("startOffset")), position_of(source.get("endOffset"))
     inlet = inlet_of(end, inlets, topics)
-    if end is not None and inlet is not None and (start is not None or inlet.starting == "earliest"):
+    if end is not None and inlet is not None and (start is not None or inlet.settings.starting == "earliest"):
         with suppress(*_UNKNOWN):
             return topics[inlet.topic].count(start, end, reader=f"{report.get('name')}.{inlet.name}")
     return int(source.get("numInputRows") or 0) // executions

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.comparison.stateful_operators import stateful_operator
-from blueprint.plan import AvailableNow, RealTime, StreamletPlan, Trigger
+from blueprint.plan import StreamletPlan
+from blueprint.trigger import AvailableNow, RealTime, Trigger
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.errors import StreamletError
@@ -237,8 +238,8 @@ class Site:
         return shuffle_tasks(rows) + sum(channel.source_partitions(rows) for channel in self._site.channels.values())
 
     def _binding(self, spark: Spark) -> TopicBinding:
-        settings = dict(self.plan.spark)
-        if not self.plan.source_evolution:
+        settings = dict(self.plan.settings.spark)
+        if not self.plan.settings.source_evolution:
             settings[SOURCE_EVOLUTION] = "false"
         session = spark.child(settings)
         self._activate(session)  # first: Spark also looks for named sources in the active session

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from blueprint.core_settings import Retry
 from blueprint.model.blueprint import DEAD_LETTERS
-from blueprint.plan import AvailableNow, Retry
+from blueprint.trigger import AvailableNow
 from streamlets.api.context import StreamingWrite
 from streamlets.api.retry_options import retry_of
 from streamlets.batches import BatchWritten
@@ -275,7 +276,11 @@ class StreamletUnit(_SparkUnit):
 
     def _part(self, write: StreamingWrite) -> QueryUnit:
         id = UnitId(self.id.streamlet, write.query)
-        retry = retry_of(self.retry, self._site.plan.retry_set, write.retry, write.query) if write.retry else self.retry
+        retry = (
+            retry_of(self.retry, self._site.plan.settings.retry_set, write.retry, write.query)
+            if write.retry
+            else self.retry
+        )
         return QueryUnit(id, self._site, retry, self._workers, self._report, self._log, write)
 
     def _start_together(self, built: tuple[StreamingWrite | StreamingQuery, ...], run: int) -> None:

@@ -14,7 +14,7 @@ from blueprint.hocon.values import ObjectValue
 from blueprint.plan import ApplicationPlan, TopicPlan
 from blueprint.quantities import duration
 from blueprint.setting import Scope, Setting
-from blueprint.setting_types import BOOLEAN, DURATION, POSITIVE, STRING, Structure
+from blueprint.setting_types import BOOLEAN, DURATION, OPTIONS, POSITIVE, STRING
 from blueprint.settings.secrets import Secret, secrets_of
 from blueprint.settings.setting_sources import setting_defaults, setting_sources
 from blueprint.verification.verify import Verification, verify
@@ -25,7 +25,7 @@ DEPTH = Setting("depth", POSITIVE, "How many records the drum holds.", "8", scop
 LID = Setting("lid.closed", BOOLEAN, "Whether the drum has a lid.", "true", scope=Scope.TOPIC)
 RIVETS = Setting("topic.rivets", POSITIVE, "How many rivets close it.", scope=Scope.TOPIC)
 CODE = Setting("lock.code", STRING, "The code of the lock.", scope=Scope.TOPIC, secret=True)
-STAMPS = Setting("stamps", Structure.OPTIONS, "What is written on the drum.", scope=Scope.TOPIC)
+STAMPS = Setting("stamps", OPTIONS, "What is written on the drum.", scope=Scope.TOPIC)
 HAND = Setting("hand", STRING, "The hand that opens it.", scope=Scope.INLET)
 FOOT = Setting("foot", STRING, "The foot that closes it.", scope=Scope.OUTLET)
 YARD = Setting("yards.<name>.address", STRING, "Where a yard is.")

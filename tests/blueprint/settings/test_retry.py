@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blueprint.core_settings import Retry
 from blueprint.hocon import ObjectValue, parse_text, resolve
-from blueprint.plan import Retry
 from blueprint.quantities import Duration
-from blueprint.settings.retry import KEYS, RetryOptionError, is_option, option
+from blueprint.settings.retry import SETTINGS, RetryOptionError, is_option, option
 from blueprint.settings.values import streamlet_settings
 
 UNITS = {
@@ -47,7 +47,7 @@ def test_all_options_are_read_with_dots_and_with_dashes() -> None:
              "random_factor": "0.2", "stable_period": "10s"}  # fmt: skip
     values = {"enabled": False, "max_attempts": 3, "min_backoff": Duration(2 * 10**9),
               "max_backoff": Duration(60 * 10**9), "random_factor": 0.2, "stable_period": Duration(10**10)}  # fmt: skip
-    assert {key.replace("-", "_") for key in KEYS} == set(texts)
+    assert {field for field, _ in SETTINGS.values()} == set(texts)
     for field, text in texts.items():
         for spelt in (field.replace("_", "-"), field.replace("_", "."), field.replace("_", "-").upper()):
             assert option(f"pstl.retry.{spelt}", text) == (field, values[field])

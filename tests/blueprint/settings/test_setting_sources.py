@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from blueprint.catalog import ParameterDescriptor, ParameterType, StreamletDescriptor
+from blueprint.core_settings import setting_tree
 from blueprint.diagnostics import Span
 from blueprint.hocon import ObjectValue, plain
 from blueprint.settings.setting_sources import SettingSource, setting_defaults, setting_sources
-from blueprint.settings.table import setting_tree
 from blueprint.verification.verify import Verification, verify
 from tests.blueprint.paper import PaperCatalog, at, streamlet
 

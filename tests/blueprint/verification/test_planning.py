@@ -10,8 +10,10 @@ import pytest
 
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.catalog import ParameterDescriptor, ParameterType, SparkArtifacts, VolumeMountDescriptor
-from blueprint.plan import ApplicationPlan, AvailableNow, ProcessingTime, RealTime, Retry
+from blueprint.core_settings import Retry
+from blueprint.plan import ApplicationPlan
 from blueprint.quantities import Duration
+from blueprint.trigger import AvailableNow, ProcessingTime, RealTime
 from blueprint.verification.verify import Verification, verify
 from tests.blueprint.paper import PaperCatalog, at, record, streamlet
 
@@ -79,7 +81,7 @@ def test_names_order_and_wiring(app: Application) -> None:
     assert [streamlet.ref for streamlet in plan.streamlets] == ["z", "a"]
     (outlet,), (inlet,) = plan.streamlet("z").outlets, plan.streamlet("a").inlets
     assert (outlet.topic, outlet.partition_by, outlet.on_invalid) == ("readings", ("src",), "dead-letters")
-    assert (inlet.topic, inlet.max_records, inlet.starting) == ("readings", None, "earliest")
+    assert (inlet.topic, inlet.settings.max_records, inlet.settings.starting) == ("readings", None, "earliest")
     topic = plan.topic("readings")
     assert (topic.name, topic.channel, topic.managed) == ("readings", "delta", True)
     assert (topic.producers, topic.consumers) == (("z.readings",), ("a.in",))
@@ -156,9 +158,9 @@ def test_triggers(app: Application) -> None:
     flow.streamlets.z { trigger = available-now, queries.join.trigger { processing-time = 0 seconds } }
     """
     plan = app.plan(TWO, ONE_TOPIC, more=settings)
-    assert plan.streamlet("a").trigger == ProcessingTime(Duration(5 * SECOND))
-    assert plan.streamlet("z").trigger == AvailableNow()
-    assert plan.streamlet("z").queries == {"join": ProcessingTime(Duration(0))}
+    assert plan.streamlet("a").settings.trigger == ProcessingTime(Duration(5 * SECOND))
+    assert plan.streamlet("z").settings.trigger == AvailableNow()
+    assert plan.streamlet("z").settings.queries == {"join": ProcessingTime(Duration(0))}
 
 
 def test_real_time_needs_a_channel_that_supports_it(app: Application) -> None:
@@ -169,15 +171,15 @@ def test_real_time_needs_a_channel_that_supports_it(app: Application) -> None:
         diagnostics = app.verify(TWO, ONE_TOPIC, more=invalid).diagnostics
         assert [diagnostic.code for diagnostic in diagnostics] == ["real-time-channel"]
     plan = app.plan(TWO, ONE_TOPIC, more=settings + "\nflow.topics.readings.channel = kafka")
-    assert plan.streamlet("a").trigger == RealTime(Duration(60 * SECOND))
+    assert plan.streamlet("a").settings.trigger == RealTime(Duration(60 * SECOND))
 
 
 def test_retry_settings(app: Application) -> None:
     """A streamlet's settings win over the application's; the others have their defaults."""
     settings = "flow.retry { max-attempts = 3, min-backoff = 2 seconds }, flow.streamlets.z.retry.max-attempts = 5"
     plan = app.plan(TWO, ONE_TOPIC, more=settings)
-    assert plan.streamlet("z").retry == Retry(max_attempts=5, min_backoff=Duration(2 * SECOND))
-    assert plan.streamlet("a").retry == Retry(max_attempts=3, min_backoff=Duration(2 * SECOND))
+    assert plan.streamlet("z").settings.retry == Retry(max_attempts=5, min_backoff=Duration(2 * SECOND))
+    assert plan.streamlet("a").settings.retry == Retry(max_attempts=3, min_backoff=Duration(2 * SECOND))
 
 
 def test_spark_settings_and_the_rest(app: Application) -> None:
@@ -191,13 +193,17 @@ def test_spark_settings_and_the_rest(app: Application) -> None:
     flow.isolation = process
     """
     plan = app.plan(TWO, ONE_TOPIC, more=settings)
-    assert (plan.name, plan.isolation) == ("storms", "process")
-    assert plan.spark == {"spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "true"}
+    assert (plan.name, plan.settings.isolation) == ("storms", "process")
+    assert plan.settings.spark == {"spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "true"}
     archive, sensors = plan.streamlet("a"), plan.streamlet("z")
-    assert archive.spark == {"spark.sql.ansi.enabled": "no"}
-    assert (archive.inlets[0].max_records, archive.inlets[0].starting, archive.group) == (100, "latest", "g")
+    assert archive.settings.spark == {"spark.sql.ansi.enabled": "no"}
+    assert (archive.inlets[0].settings.max_records, archive.inlets[0].settings.starting, archive.settings.group) == (
+        100,
+        "latest",
+        "g",
+    )
     assert sensors.volume_mounts == {"tables": str(app.directory / "data")}
-    assert (sensors.source_evolution, archive.source_evolution) == (False, True)
+    assert (sensors.settings.source_evolution, archive.settings.source_evolution) == (False, True)
     assert pickle.loads(pickle.dumps(plan)) == plan, "other processes receive the plan"
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from blueprint.catalog import ParameterType
-from blueprint.plan import AvailableNow, ProcessingTime, RealTime
 from blueprint.quantities import QuantityError, duration, memory_size
+from blueprint.trigger import AvailableNow, ProcessingTime, RealTime
 from streamlets import (
     BooleanParameter,
     DoubleParameter,

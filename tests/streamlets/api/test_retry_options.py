@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 from blueprint.quantities import Duration
 from streamlets.api.errors import StreamletError
 from streamlets.api.retry_options import retry_of, take_retry_options

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
+from blueprint.core_settings import InletSettings
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.channels.base import TopicResource
 from streamlets.channels.delta.channel import DeltaChannel
@@ -80,9 +82,11 @@ def ids_of(batches: Iterable[pa.RecordBatch]) -> list[int]:
     return [id for batch in batches for id in batch.column("id").to_pylist()]
 
 
-def inlet(topic: str, of: Contract = READING, **settings: object) -> InletPlan:
+def inlet(
+    topic: str, of: Contract = READING, options: Mapping[str, object] | None = None, **settings: Any
+) -> InletPlan:
     """Return the plan of the inlet `reader.in` of a topic."""
-    return InletPlan("reader", "in", None, of, topic, **settings)  # type: ignore[arg-type]
+    return InletPlan("reader", "in", None, of, topic, InletSettings(**settings), options or {})
 
 
 def outlet(topic: str, of: Contract = READING, name: str = "out", **settings: object) -> OutletPlan:

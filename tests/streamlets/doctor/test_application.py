@@ -75,7 +75,6 @@ def _plan(channel: str, *jars: Path, **options: object) -> ApplicationPlan:
         directory=".",
         streamlets=(),
         topics=topics,
-        spark={},
         artifacts=SparkArtifacts(jars=tuple(map(str, jars))),
     )
 

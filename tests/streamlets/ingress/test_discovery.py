@@ -149,7 +149,7 @@ class Run:
         self.file = progress_file(state.directory, "source")
         self.checkpoint = state.checkpoints / "source" / "read"
         application = ApplicationPlan(
-            name="app", blueprint="b.conf", directory=str(directory), streamlets=(plan,), topics=(TASK_TOPIC,), spark={}
+            name="app", blueprint="b.conf", directory=str(directory), streamlets=(plan,), topics=(TASK_TOPIC,)
         )
         context = HostContext(
             plan=application, state=state, bounded=bounded, report=self.facts.append,

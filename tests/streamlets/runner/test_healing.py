@@ -12,7 +12,8 @@ from typing import Any
 import psutil
 import pytest
 
-from blueprint.plan import Retry, StreamletPlan
+from blueprint.core_settings import Retry
+from blueprint.plan import StreamletPlan
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed

@@ -60,7 +60,6 @@ class Run:
             directory=str(self.state.root),
             streamlets=(mean,),
             topics=(topic_plan("readings"),),
-            spark={},
         )
         code, _ = running.run(plan, RunOptions(state=self.state), [Watch()])
         assert code == 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from blueprint.core_settings import InletSettings
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
-from blueprint.quantities import Duration
 from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.runner.events.event import Event, fold
 from streamlets.runner.events.run_events import RunStarted
@@ -40,17 +40,19 @@ class Run:
         for number in range(3):
             add(self.topic, number, range(number * 10, number * 10 + 10))
         self.fold(RunStarted(1000.0, "plant", ("mean",)))
-        inlet = InletPlan("mean", "in", "rows", READING, "readings", starting=self.starting)
+        inlet = InletPlan("mean", "in", "rows", READING, "readings", InletSettings(starting=self.starting))
         mean = StreamletPlan(
-            ref="mean", class_name="plant.Mean", descriptor=None, inlets=(inlet,),  # type: ignore[arg-type]
-            stuck_after=Duration(600 * 10**9),)  # fmt: skip
+            ref="mean",
+            class_name="plant.Mean",
+            descriptor=cast(Any, None),
+            inlets=(inlet,),
+        )
         plan = ApplicationPlan(
             name="plant",
             blueprint="blueprint.conf",
             directory=".",
             streamlets=(mean,),
             topics=(topic_plan("readings"),),
-            spark={},
         )
         self.facts: list[Fact] = []
         self.observer = Observer(

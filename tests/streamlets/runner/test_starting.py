@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import Access, ApplicationPlan, StreamletPlan
+from blueprint.core_settings import Access, ApplicationSettings
+from blueprint.plan import ApplicationPlan, StreamletPlan
 from streamlets.runner import run as running
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import RunStatus
@@ -36,7 +37,7 @@ def test_the_status_is_written_while_spark_starts(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(running, "_LOOK_EVERY", 0.01)
     monkeypatch.setattr(running, "open_hosts", hosts)
     plan = ApplicationPlan(
-        name="weather", blueprint="blueprint.conf", directory=str(tmp_path), streamlets=(), topics=(), spark={}
+        name="weather", blueprint="blueprint.conf", directory=str(tmp_path), streamlets=(), topics=()
     )
     code, _ = running.run(plan, RunOptions(state=state), [])
     assert code == 0
@@ -72,7 +73,6 @@ def test_streamlets_wait_for_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         directory=str(tmp_path),
         streamlets=tuple(streamlets),
         topics=(),
-        spark={},
     )
     running.run(plan, RunOptions(state=StateDirectory(tmp_path, "weather")), [view])
     assert waiting == [("a", "starting Spark"), ("b", "starting Spark")]
@@ -93,8 +93,7 @@ def test_the_setting_decides_who_may_read_the_state(
         directory=str(tmp_path),
         streamlets=(),
         topics=(),
-        spark={},
-        state_access=access,
+        settings=ApplicationSettings(state_access=access),
     )
     running.run(plan, RunOptions(state=state), [])
     for directory in (state.directory, state.topics, state.checkpoints, state.logs):

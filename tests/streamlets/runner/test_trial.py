@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import ApplicationPlan, Retry
+from blueprint.core_settings import Retry
+from blueprint.plan import ApplicationPlan
 from streamlets.runner import run as running
 from streamlets.runner.events.status import State, UnitId, UnitStatus
 from streamlets.runner.hosts import HostContext
@@ -151,7 +152,7 @@ def test_a_run_returns_to_the_previous_version(
 
     monkeypatch.setattr(running, "open_hosts", hosts)
     plan = ApplicationPlan(
-        name="weather", blueprint="blueprint.conf", directory=str(state.root), streamlets=(), topics=(), spark={}
+        name="weather", blueprint="blueprint.conf", directory=str(state.root), streamlets=(), topics=()
     )
     options = RunOptions(state=state, arguments=("/new",), taken_over=True, check_return=lambda arguments: refused)
     code, upgrade = running.run(plan, options, [])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from blueprint.core_settings import StreamletSettings
 from blueprint.plan import StreamletPlan
 from streamlets.api.errors import StreamletError
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
@@ -28,14 +29,14 @@ SAVE STREAM numbers TO json IDENTIFIED BY by_rule OPTIONS ('path' = 'out/by_rule
 def run(spark: SparkSession, project: Path, application: str = "job_id") -> None:
     """Run the job until it has processed all data."""
     values = {"statements": JOB, "file": "job.sql", "variables": {}}
-    settings = {"spark.sql.streaming.checkpointLocation": str(project / "base")}
+    settings = StreamletSettings(spark={"spark.sql.streaming.checkpointLocation": str(project / "base")})
     descriptor: Any = None
     plan = StreamletPlan(
         ref="job",
         class_name="streamlets.Sql",
         descriptor=descriptor,
         parameters=values,
-        spark=settings,
+        settings=settings,
         directory=str(project),
     )
     process: subprocess.Popen[bytes] = spark.sparkContext._gateway.proc  # type: ignore[union-attr]

@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from blueprint.core_settings import InletSettings
 from streamlets.channels.base import Reader as At
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.kafka.cluster_errors import ClusterError
@@ -36,7 +37,7 @@ def kafka(request: pytest.FixtureRequest, tmp_path: Path) -> KafkaBench:
 def slow(kafka: KafkaBench, session: SparkSession, options: Mapping[str, object] | None = None) -> Reader:
     """Return a reader of ten records that reads one of them in a batch."""
     reader = opened(kafka, session, options)
-    reader.inlet = replace(reader.inlet, max_records=1)
+    reader.inlet = replace(reader.inlet, settings=InletSettings(max_records=1))
     for id in range(10):  # one by one, as consumers fetch what was sent together
         send(reader, message(reader, id))
     return reader
@@ -81,7 +82,7 @@ def test_a_loss_that_a_batch_skips_is_reported(kafka: KafkaBench, own_session: S
     """Also one that nobody sees between two batches. Records that were deleted after they were read are not lost."""
     nothing_ahead = {"max.partition.fetch.bytes": 1}
     reader = slow(kafka, own_session, {"on-data-loss": "continue", "consumer-config": nothing_ahead})
-    reader.inlet = replace(reader.inlet, max_records=5)
+    reader.inlet = replace(reader.inlet, settings=InletSettings(max_records=5))
     reader.between.append(lambda: reader.topic.cluster.delete_records(reader.topic.name, {0: 8}))
     reader.run()
     lost = sorted(set(range(10)) - set(reader.ids))
@@ -98,7 +99,7 @@ def test_a_loss_that_a_batch_skips_is_reported(kafka: KafkaBench, own_session: S
 
 def before_the_first_batch(reader: Reader) -> None:
     """Have the first batch begin at the second record, and delete that and the next one before it is read."""
-    reader.inlet = replace(reader.inlet, max_records=5)
+    reader.inlet = replace(reader.inlet, settings=InletSettings(max_records=5))
     reader.topic.cluster.delete_records(reader.topic.name, {0: 1})
     reader.before.append(lambda: reader.topic.cluster.delete_records(reader.topic.name, {0: 3}))
 
@@ -156,7 +157,7 @@ def test_kafkas_tools_see_the_position_of_a_reader(
 ) -> None:
     """It is that of the last committed batch. If it cannot be stored, one warning reports it, and no record is lost."""
     reader = slow(kafka, own_session)
-    reader.inlet = replace(reader.inlet, max_records=4)
+    reader.inlet = replace(reader.inlet, settings=InletSettings(max_records=4))
     reader.run()
     admin = AdminClient({"bootstrap.servers": kafka.plan("x").options["bootstrap.servers"]})
     (future,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("app.reader.in")]).values()

@@ -83,9 +83,7 @@ def test_the_next_run_finds_the_topic_at_its_new_place(state: StateDirectory) ->
 
     def plan() -> ApplicationPlan:
         topics = tuple(TopicPlan(id, id, channel, True, (), (), {}) for id, channel in places.items())
-        return ApplicationPlan(
-            name="app", blueprint="blueprint.conf", directory=".", streamlets=(), topics=topics, spark={}
-        )
+        return ApplicationPlan(name="app", blueprint="blueprint.conf", directory=".", streamlets=(), topics=topics)
 
     state.directory.mkdir()
     state.descriptor_file.write_text(to_json(describe_plan(plan())))

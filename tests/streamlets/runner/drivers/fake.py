@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 from streamlets.runner.drivers.messages import (
     Assignment,
     DrainUnit,

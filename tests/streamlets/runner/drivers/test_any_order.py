@@ -13,7 +13,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
+from blueprint.core_settings import Retry
+from blueprint.plan import ApplicationPlan, StreamletPlan
 from streamlets.runner.drivers.messages import Assignment, Order, QueryPart, SparkReady, StartUnit, UnitBecame
 from streamlets.runner.drivers.process import ProcessEnd
 from streamlets.runner.drivers.remote import DriverProcess
@@ -95,7 +96,7 @@ class Drivers(RuleBasedStateMachine):
             for ref in refs
         )
         plan = ApplicationPlan(
-            name="app", blueprint="blueprint.conf", directory=".", streamlets=tuple(streamlets), topics=(), spark={}
+            name="app", blueprint="blueprint.conf", directory=".", streamlets=tuple(streamlets), topics=()
         )
         session = SessionPlan("app", directory, directory)
         assignment = Assignment(refs[0], plan, StateDirectory(directory, "app"), session, bounded=False)

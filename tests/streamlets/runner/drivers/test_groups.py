@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from blueprint.core_settings import ApplicationSettings, StreamletSettings
 from blueprint.plan import ApplicationPlan, StreamletPlan
 from streamlets.runner.drivers.groups import driver_plans
 from streamlets.spark.session import SessionError
@@ -14,17 +15,16 @@ from streamlets.spark.session import SessionError
 def _plan(**streamlets: dict[str, Any]) -> ApplicationPlan:
     descriptor: Any = None
     made = tuple(
-        StreamletPlan(ref=ref, class_name=f"m.{ref}", descriptor=descriptor, spark=own.get("spark", {}),
-                      group=own.get("group"))
+        StreamletPlan(ref=ref, class_name=f"m.{ref}", descriptor=descriptor, settings=StreamletSettings(**own))
         for ref, own in streamlets.items()
-    )  # fmt: skip
+    )
     return ApplicationPlan(
         name="app",
         blueprint="blueprint.conf",
         directory=".",
         streamlets=made,
         topics=(),
-        spark={"spark.driver.memory": "1g", "spark.sql.x": "1"},
+        settings=ApplicationSettings(spark={"spark.driver.memory": "1g", "spark.sql.x": "1"}),
     )
 
 
@@ -39,9 +39,9 @@ def test_each_streamlet_has_a_driver_unless_it_joins_a_group() -> None:
 def test_process_wide_settings_of_a_streamlet_are_set_for_its_driver() -> None:
     """A streamlet with a driver of its own sets its memory; settings of a session stay with the streamlet."""
     big, other = driver_plans(_plan(big={"spark": {"spark.driver.memory": "4g", "spark.sql.y": "2"}}, other={}))
-    assert big.plan.spark == {"spark.driver.memory": "4g", "spark.sql.x": "1"}
-    assert big.plan.streamlet("big").spark == {"spark.sql.y": "2"}
-    assert other.plan.spark == {"spark.driver.memory": "1g", "spark.sql.x": "1"}
+    assert big.plan.settings.spark == {"spark.driver.memory": "4g", "spark.sql.x": "1"}
+    assert big.plan.streamlet("big").settings.spark == {"spark.sql.y": "2"}
+    assert other.plan.settings.spark == {"spark.driver.memory": "1g", "spark.sql.x": "1"}
 
 
 def test_a_group_with_different_process_wide_settings_is_refused() -> None:
@@ -52,4 +52,4 @@ def test_a_group_with_different_process_wide_settings_is_refused() -> None:
     ):
         driver_plans(_plan(a={"spark": four, "group": "g"}, b={"spark": two, "group": "g"}))
     (driver,) = driver_plans(_plan(a={"spark": four, "group": "g"}, b={"spark": four, "group": "g"}))
-    assert driver.plan.spark["spark.driver.memory"] == "4g"
+    assert driver.plan.settings.spark["spark.driver.memory"] == "4g"

@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 import pytest
 
-from blueprint.plan import ApplicationPlan, Isolation, StreamletPlan
+from blueprint.core_settings import Isolation, StreamletSettings
+from blueprint.plan import ApplicationPlan, StreamletPlan
 from streamlets.runner.drivers.launchers import LAUNCHERS, DriverProcesses
 from streamlets.runner.hosts import HostContext, Hosts
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -22,7 +23,7 @@ def _drivers(directory: Path, groups: dict[str, str | None]) -> DriverProcesses:
             ref=ref,
             class_name="m.C",
             descriptor=descriptor,
-            group=group,
+            settings=StreamletSettings(group=group),
         )
         for ref, group in groups.items()
     )
@@ -32,7 +33,6 @@ def _drivers(directory: Path, groups: dict[str, str | None]) -> DriverProcesses:
         directory=str(directory),
         streamlets=tuple(streamlets),
         topics=(),
-        spark={},
     )
     context = HostContext(
         plan=plan, state=StateDirectory(directory, "app"), master="local[1]", bounded=True, resting=groups,

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from blueprint.plan import ApplicationPlan, Retry
+from blueprint.core_settings import Retry
+from blueprint.plan import ApplicationPlan
 from streamlets.runner.drivers.messages import (
     Assignment,
     CheckUnit,
@@ -64,9 +65,7 @@ class FakeDriver:
 
 
 def _assignment(folder: Path) -> Assignment:
-    plan = ApplicationPlan(
-        name="app", blueprint="blueprint.conf", directory=str(folder), streamlets=(), topics=(), spark={}
-    )
+    plan = ApplicationPlan(name="app", blueprint="blueprint.conf", directory=str(folder), streamlets=(), topics=())
     return Assignment("a", plan, StateDirectory(folder, "app"), SessionPlan("app", folder, folder), bounded=False)
 
 

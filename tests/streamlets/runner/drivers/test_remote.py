@@ -14,7 +14,8 @@ import psutil
 import pytest
 
 from benchmarks.processes import command_line, left_behind
-from blueprint.plan import ApplicationPlan, Retry, StreamletPlan
+from blueprint.core_settings import Retry, StreamletSettings
+from blueprint.plan import ApplicationPlan, StreamletPlan
 from blueprint.quantities import Duration
 from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import Process
@@ -56,12 +57,12 @@ class Run:
                 ref=ref,
                 class_name="m.C",
                 descriptor=descriptor,
-                retry=retry,
+                settings=StreamletSettings(retry=retry),
             )
             for ref in refs
         )
         plan = ApplicationPlan(
-            name="app", blueprint="blueprint.conf", directory=".", streamlets=tuple(streamlets), topics=(), spark={}
+            name="app", blueprint="blueprint.conf", directory=".", streamlets=tuple(streamlets), topics=()
         )
         name = refs[0]
         (self.directory / "tmp" / name).mkdir(parents=True)

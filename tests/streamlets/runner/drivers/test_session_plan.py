@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.catalog import SparkArtifacts
+from blueprint.core_settings import ApplicationSettings
 from blueprint.plan import ApplicationPlan
 from streamlets.runner.drivers.driver import session_plan
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -22,7 +23,7 @@ def _plan(directory: Path, *jars: Path, **spark: str) -> ApplicationPlan:
         directory=str(directory),
         streamlets=(),
         topics=(),
-        spark=spark,
+        settings=ApplicationSettings(spark=spark),
         artifacts=artifacts,
     )
 
@@ -34,7 +35,7 @@ def test_jars_of_the_settings(tmp_path: Path) -> None:
     state = StateDirectory(tmp_path, "app")
     assert session_plan(_plan(tmp_path), state, None).settings == {}
     assert session_plan(_plan(tmp_path, jar), state, None).settings == {"spark.jars": str(jar)}
-    both = replace(_plan(tmp_path, jar), spark={"spark.jars": "mine.jar", "spark.a": "b"})
+    both = replace(_plan(tmp_path, jar), settings=ApplicationSettings(spark={"spark.jars": "mine.jar", "spark.a": "b"}))
     assert session_plan(both, state, None).settings == {"spark.jars": f"mine.jar,{jar}", "spark.a": "b"}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 from blueprint.quantities import Duration
 from streamlets.runner.supervision.backoff import Attempts, delay, may_restart
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.supervisor import storm
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 from streamlets.spark.failure import Failure
 from tests.streamlets.runner.supervision.bench import BROKEN, Bench
 

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from blueprint.plan import Retry
+from blueprint.core_settings import Retry
 from blueprint.quantities import Duration
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed, UnitSplit

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from blueprint.core_settings import InletSettings
 from blueprint.plan import InletPlan
 from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.runner.units.record_counts import backlog, rows_read
@@ -25,7 +26,7 @@ def topic(tmp_path: Path) -> DeltaTopic:
 
 
 def _inlet(name: str = "in", starting: Any = "earliest") -> InletPlan:
-    return InletPlan("mean", name, "rows", READING, "readings", starting=starting)
+    return InletPlan("mean", name, "rows", READING, "readings", InletSettings(starting=starting))
 
 
 def _source(topic: DeltaTopic, start: int | None, end: int, counted: int) -> dict[str, Any]:

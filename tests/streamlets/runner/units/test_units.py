@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from blueprint.plan import Retry, StreamletPlan
+from blueprint.core_settings import Retry
+from blueprint.plan import StreamletPlan
 from streamlets.api.context import StreamingWrite
 from streamlets.batches import BatchWritten
 from streamlets.runner.checkpoints.checkpoint import latest

@@ -1,0 +1,221 @@
+"""The settings of every application. Each field of these classes declares one, and the plan carries the objects.
+
+A field gives the key, type, description and default of a setting. Checks, readers (`settings/values.py`), completion,
+the editor, `flow config`, the JSON Schema and the reference are derived from it. Channels add settings of their own
+with their traits (`settings/known_settings.py`). A streamlet's or topic's block in the blueprint has the settings of
+`flow.streamlets.<ref>` or `flow.topics.<id>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
+
+from blueprint.quantities import Duration
+from blueprint.setting import Scope, Setting, SettingNode, by_name, options, section, setting, settings_of, tree_of
+from blueprint.setting_types import (
+    BACKOFF,
+    BOOLEAN,
+    DURATION,
+    LABEL,
+    NUMBER,
+    OBJECT,
+    OPTIONS,
+    POSITIVE,
+    SCHEMA,
+    SPARK_OPTIONS,
+    STRING,
+    STRINGS,
+    TRIGGER,
+    WHOLE,
+    Codec,
+    choice,
+)
+from blueprint.trigger import Trigger
+
+Isolation = Literal["none", "process"]
+"""Where streamlets run: all in one Spark, or each streamlet or group in a process with its own Spark."""
+
+Access = Literal["owner", "group"]
+"""Who may read the state directory: only the user who runs the application, or also the group of the directory."""
+
+Starting = Literal["earliest", "latest"]
+"""Where a new reader of a topic begins."""
+
+OnInvalid = Literal["fail", "dead-letters"]
+"""What happens to a record that breaks its schema."""
+
+Extra = Literal["fail", "drop"]
+"""What happens to columns that the schema of an outlet does not have."""
+
+LEVELS = ("error", "warning", "note", "off")
+"""The levels of findings."""
+
+_ISOLATION: Codec[Isolation] = choice("none", "process")
+_ACCESS: Codec[Access] = choice("owner", "group")
+_STARTING: Codec[Starting] = choice("earliest", "latest")
+_ON_INVALID: Codec[OnInvalid] = choice("fail", "dead-letters")
+_EXTRA: Codec[Extra] = choice("fail", "drop")
+_OF_CLASS = "that of the class"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplicationSettings:
+    """The settings of an application: `flow.<key>`."""
+
+    application: str | None = setting(
+        STRING, "The application's name, and that of its state directory.", otherwise="the blueprint's directory"
+    )
+    channel: str = setting(STRING, "The channel of topics that do not set their own.", "delta")
+    isolation: Isolation = setting(_ISOLATION, "Whether streamlets share one Spark, or have a process each.", "none")
+    state_access: Access = setting(_ACCESS, "Who may read the state directory of the application.", "owner")
+    spark: Mapping[str, str] = options(
+        SPARK_OPTIONS, "Spark settings of the whole application; the prefix `spark.` is optional.", key="runtimes.spark"
+    )
+
+
+RETRY_OPTIONS = "pstl.retry."
+"""The prefix of PSTL's options of a query that set its `Retry`; as settings of a job they are below `spark.`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The restart settings of a failed unit: `retry.<key>`. The formula is in
+    `streamlets/runner/supervision/backoff.py`."""
+
+    enabled: bool = setting(BOOLEAN, "Whether a failed unit is restarted.", "true")
+    max_attempts: int = setting(WHOLE, "How often a unit is restarted before it fails for good.", "2147483647")
+    min_backoff: Duration = setting(
+        BACKOFF, "Wait before the first restart; it doubles with each further restart.", "1 second"
+    )
+    max_backoff: Duration = setting(BACKOFF, "The longest wait before a restart.", "1 hour")
+    random_factor: float = setting(NUMBER, "Jitter: up to this fraction of a wait is added to it at random.", "0")
+    stable_period: Duration = setting(
+        DURATION, "How long a unit must run until its restarts are forgotten.", "60 seconds"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonSettings:
+    """The settings of streamlets that an application may set for all of them: `flow.<key>`, or
+    `flow.streamlets.<ref>.<key>` for one."""
+
+    trigger: Trigger | None = setting(TRIGGER, "When queries read new records, unless a query sets its own trigger.")
+    retry: Retry = section(Retry)
+    stuck_after: Duration = setting(DURATION, "How long a batch runs before it is reported as stuck.", "10 minutes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamletSettings(CommonSettings):
+    """The settings of a streamlet: `flow.streamlets.<ref>.<key>`.
+
+    Arguments:
+        retry_set: the fields of `retry` that are set. They override the options of a query in the code.
+    """
+
+    spark: Mapping[str, str] = options(SPARK_OPTIONS, "Spark settings of the streamlet's session.")
+    queries: Mapping[str, Trigger] = by_name(
+        TRIGGER, "When one of its queries reads new records.", key="queries.<query>.trigger"
+    )
+    group: str | None = setting(
+        LABEL, "The group that shares a driver process with `isolation = process`.", otherwise="the streamlet's name"
+    )
+    source_evolution: bool = setting(BOOLEAN, "Whether inlets may be added or removed on a checkpoint.", "true")
+    retry_set: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InletSettings:
+    """The settings of an inlet: `flow.streamlets.<ref>.inlets.<port>.<key>`."""
+
+    max_records: int | None = setting(
+        POSITIVE, "How many records a batch reads, in whole commits: one commit at least, more as long as they fit."
+    )
+    starting: Starting = setting(_STARTING, "Where a new reader begins.", "earliest")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutletSettings:
+    """The settings of an outlet: `flow.streamlets.<ref>.outlets.<port>.<key>`; None where the class decides."""
+
+    on_invalid: OnInvalid | None = setting(
+        _ON_INVALID,
+        "What happens to a row that breaks the schema: the query fails, or the row goes to the dead letters.",
+        otherwise=_OF_CLASS,
+    )
+    extra: Extra | None = setting(
+        _EXTRA,
+        "What happens to columns that the schema does not have: the query is refused, or they are dropped.",
+        otherwise=_OF_CLASS,
+    )
+    partition_by: tuple[str, ...] | None = setting(
+        STRINGS,
+        "The columns, or SQL expressions, by which its records belong together.",
+        otherwise=_OF_CLASS,
+        columns=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSettings:
+    """The settings of a topic on every channel: `flow.topics.<id>.<key>`."""
+
+    channel: str | None = setting(STRING, "The channel that stores the topic.", otherwise="that of `flow.channel`")
+    managed: bool = setting(BOOLEAN, "Whether the application creates the topic.", "true")
+    name: str | None = setting(STRING, "The topic's name on its channel.", key="topic.name", otherwise="the topic's id")
+
+
+TOPIC_OPTIONS = Setting("topic", OPTIONS, "Settings of the topic, as its channel names them.", scope=Scope.TOPIC)
+"""A group of settings whose keys channels define; the plan has them among the options of the topic."""
+
+_OTHER_SETTINGS = (
+    TOPIC_OPTIONS,
+    Setting("spark.packages", STRINGS, "Maven packages for Spark: `group:artifact:version`."),
+    Setting("spark.jars", STRINGS, "Jars and directories of jars for Spark."),
+    Setting("verify.rules.<code>", choice(*LEVELS), "The level of findings with the code in `flow verify`."),
+    Setting("parameters", OBJECT, "Values of the streamlet's config parameters, by key.", scope=Scope.STREAMLET),
+    Setting("volume-mounts", OBJECT, "The directory of each of the streamlet's volume mounts.", scope=Scope.STREAMLET),
+    Setting("inlets.<port>", SCHEMA, "The inlet's schema, if its class does not set it.", scope=Scope.STREAMLET),
+    Setting("outlets.<port>", SCHEMA, "The outlet's schema, if its class does not set it.", scope=Scope.STREAMLET),
+    Setting(
+        "schema", SCHEMA, "The inlet's schema, if its class does not set it, next to other settings of the inlet.",
+        scope=Scope.INLET,
+    ),
+    Setting(
+        "schema", SCHEMA, "The outlet's schema, if its class does not set it, written as a block.", scope=Scope.OUTLET
+    ),
+)  # fmt: skip
+"""Settings whose meaning depends on more than their value, such as the class of a streamlet or a directory."""
+
+
+def _for_one_streamlet(setting: Setting) -> Setting:
+    return replace(setting, scope=Scope.STREAMLET, doc=f"{setting.doc[:-1]}, for this streamlet.", default="")
+
+
+_COMMON = settings_of(CommonSettings, Scope.APPLICATION)
+
+SETTINGS: tuple[Setting, ...] = (
+    *settings_of(ApplicationSettings, Scope.APPLICATION),
+    *_COMMON,
+    *map(_for_one_streamlet, _COMMON),
+    *settings_of(StreamletSettings, Scope.STREAMLET),
+    *settings_of(InletSettings, Scope.INLET),
+    *settings_of(OutletSettings, Scope.OUTLET),
+    *settings_of(TopicSettings, Scope.TOPIC),
+    *_OTHER_SETTINGS,
+)
+"""All of them."""
+
+
+@cache
+def setting_tree() -> SettingNode:
+    """Return them as a tree; its root is `flow`."""
+    return tree_of(SETTINGS)
+
+
+def setting_of(path: Sequence[str]) -> Setting | None:
+    """Return the setting at a path below `flow`; None when the path is a section or not a setting."""
+    node = setting_tree().inner(*path)
+    return node.setting if node is not None else None
