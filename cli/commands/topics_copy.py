@@ -68,7 +68,7 @@ def copy(
     The exit code is 1 if the topic cannot be copied.
     """
     from streamlets.channels.base import ChannelUnavailableError, TopicLostError, TopicWriteError, WriterFencedError
-    from streamlets.channels.copying import CopyError, copy_topic
+    from streamlets.channels.copying import CopyError, OtherRecordsError, copy_topic
     from streamlets.runner.checkpoints.relocation import RelocationError, relocate, relocations, store_moved
     from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory, StateError
     from streamlets.runner.topics import contracts_of_writers
@@ -101,7 +101,7 @@ def copy(
     except (StateError, RelocationError) as error:
         fail(str(error), error.help)
     except CopyError as error:
-        fail(str(error), "--append copies to it all the same" if "other records" in str(error) else "")
+        fail(str(error), "--append copies to it all the same" if isinstance(error, OtherRecordsError) else "")
     except (ChannelUnavailableError, TopicLostError, TopicWriteError, WriterFencedError, OSError, ValueError) as error:
         fail(f"the topic cannot be copied: {error}", "call the command again to continue")
     _report(topic, first.plan, second.plan, done.copied, [relocation.reader for relocation in moved], form)

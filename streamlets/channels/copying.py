@@ -27,6 +27,10 @@ class CopyError(Exception):
     """A topic cannot be copied."""
 
 
+class OtherRecordsError(CopyError):
+    """The target of a copy has records of others, and appending to them was not requested."""
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a copy is.
@@ -82,7 +86,7 @@ def copy_topic(
         )
         if appender.last is None and not append and target.count(None, target.end()):
             place = f"the topic `{target.plan.name}` on the channel `{target.plan.channel}`"
-            raise CopyError(f"{place} has records that are not of this copy")
+            raise OtherRecordsError(f"{place} has records that are not of this copy")
         sequence = 0 if appender.last is None else appender.last + 1
         after = Position(appender.marker.decode()) if appender.marker is not None else None
         total, copied = source.count(after, until), 0

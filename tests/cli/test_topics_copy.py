@@ -75,7 +75,7 @@ def application(kafka_broker: str, tmp_path: Path) -> Application:
 
 @pytest.mark.spark
 def test_the_command(application: Application, flow: Flow) -> None:
-    """It reports the number of records, as text and as data; mistakes are named."""
+    """It reports the number of records, as text and as data; mistakes and other records are named."""
     source, target = application.source, application.target
     append(source, [batch(range(10))], READING, 0)
     arguments = ("topics", "copy", "readings", str(application.directory), "--from", "delta")
@@ -86,6 +86,8 @@ def test_the_command(application: Application, flow: Flow) -> None:
     assert sorted(ids_of(target.scan())) == list(range(12))
     same = flow("topics", "copy", "readings", str(application.directory), "--from", "kafka")
     assert same.code == 2 and "set another one with --to" in same.err
+    back = flow("topics", "copy", "readings", str(application.directory), "--from", "kafka", "--to", "delta")
+    assert back.code == 1 and "help: --append copies to it all the same" in back.err, back.err
     misspelt = flow("topics", "copy", "reading", str(application.directory), "--from", "delta")
     assert misspelt.code == 2 and "did you mean `readings`?" in misspelt.err
 
