@@ -39,7 +39,7 @@ def test_flow_put_in_a_shell_script(spouts: Testkit, tmp_path: Path) -> None:
     errors = [line for line in feed.log if line.startswith("stderr: ") and line != "stderr: "]
     for expected in (
         "`NaN` is not JSON", "has no outlet `other`; its outlets: `out`", "1 of its records is in the dead letters",
-        "the token in `STREAMLETS_SPOUT_TOKEN` is not that", "File 'missing' does not exist",
+        "the token in `STREAMLETS_SPOUT_TOKEN` is not the", "File 'missing' does not exist",
         "has no outlet `other`; its outlets: `out`",
     ):  # fmt: skip
         while expected not in errors[0]:
