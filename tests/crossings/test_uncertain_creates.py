@@ -159,7 +159,10 @@ def _lease(root: Path) -> None:
 
 
 SITES = {
-    "append": Site(("channels/delta/table.py", "channels/delta/log.py"), _nothing, _append, _has_three),
+    "append": Site(
+        ("channels/delta/table.py", "channels/delta/table_directory.py", "channels/delta/log.py"),
+        _nothing, _append, _has_three,
+    ),
     "append to partitions": Site((), _nothing, _append_partitioned, _has_three),
     "batch": Site(("channels/delta/manifest.py",), _nothing, _commit_batch, _has_three),
     "compaction": Site((), _fill, _compact, _is_compact),
