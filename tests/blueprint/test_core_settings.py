@@ -44,7 +44,7 @@ def test_every_setting_is_listed_once() -> None:
     [ApplicationSettings, CommonSettings, InletSettings, OutletSettings, Retry, StreamletSettings, TopicSettings],
 )
 def test_fields_have_the_defaults_of_their_settings(kind: type) -> None:
-    """A setting without a default is None, or an empty dict for options by name."""
+    """The field of a setting without a default has None, or an empty dict for options by name."""
     defaults = {field.name: {} if field.default is MISSING else field.default for field in fields(kind)}
     for name, setting in declared_settings(kind).items():
         assert (defaults[name] or None) == (setting.typed_default() or None), name

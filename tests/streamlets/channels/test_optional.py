@@ -1,4 +1,4 @@
-"""What a channel can do is said by its traits: they are compared with the methods of its classes."""
+"""The traits of a channel describe its abilities: they are compared with the methods of its classes."""
 
 from __future__ import annotations
 

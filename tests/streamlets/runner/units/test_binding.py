@@ -21,7 +21,7 @@ class RecordingChannel:
     def __init__(self) -> None:
         self.dead_letters: list[Any] = []
 
-    def writer(self, rows: Any, branches: Any, dead_letters: Any, **_: Any) -> Any:
+    def writer(self, rows: Any, branches: Any, dead_letters: Any, query: Any) -> Any:
         """Keep the topic of the dead letters."""
         self.dead_letters.append(dead_letters)
         return SimpleNamespace(outputMode=lambda mode: mode)
