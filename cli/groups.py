@@ -1,13 +1,50 @@
-"""Commands with subcommands, such as `flow topics`, whose default is `flow topics list`."""
+"""Groups whose default command is `list`, such as `flow topics`; and which commands import an application's modules."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal, TypeVar
 
 import click
 
+_Command = TypeVar("_Command", bound=click.Command)
+
 _HELP = ("-h", "--help")
 _LIST = "list"
+_IMPORTS = "imports_modules"  # the attribute of a command
+
+
+Imports = Literal["always", "with servers"]
+"""When a command imports the modules of an application: always, or only for the settings of topics on servers."""
+
+
+def imports_modules(when: Imports = "always") -> Callable[[_Command], _Command]:
+    """Declare that a command imports the modules of an application, which runs their code; `flow --help` names it."""
+
+    def declare(command: _Command) -> _Command:
+        setattr(command, _IMPORTS, when)
+        return command
+
+    return declare
+
+
+def imports_of(command: click.Command) -> Imports | None:
+    """Return when a command imports the modules of an application; None for never."""
+    return getattr(command, _IMPORTS, None)
+
+
+def leaves(
+    command: click.Command, context: click.Context, path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, click.Command]]:
+    """Yield the commands of a group and of the groups in it, with their full names."""
+    if not isinstance(command, click.Group):
+        yield " ".join(path), command
+        return
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner is not None
+        yield from leaves(inner, context, (*path, name))
 
 
 class ListedGroup(click.Group):

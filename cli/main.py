@@ -52,12 +52,6 @@ COMPLETION = "_FLOW_COMPLETE"
 _SHARED_MODULES = {"pause": "steering", "restart": "steering", "resume": "steering"}
 """The modules of commands that share one; the module of any other command has the command's name."""
 
-_IMPORTING = (
-    "config", "dead-letters replay", "describe", "doctor", "graph", "lsp", "run", "streamlets", "topics acls",
-    "topics purge", "upgrade", "verify",
-)  # fmt: skip
-"""The commands that import the modules of an application."""
-
 
 class _Flow(click.Group):
     """A group whose commands are functions in modules of `cli/commands`, imported when they are called."""
@@ -87,13 +81,20 @@ class _Flow(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):  # From the table, so that no command's module is imported.
+        with formatter.section("Commands"):
             formatter.write_dl(sorted(_COMMANDS.items()))
         with formatter.section("Your code"):
+            from cli.groups import imports_of, leaves
+
+            commands = {name: imports_of(command) for name, command in leaves(self, ctx)}
+            always, sometimes = (
+                ", ".join(name for name, when in commands.items() if when == wanted)
+                for wanted in ("always", "with servers")
+            )
             formatter.write_text(
                 f"These commands import the modules that define the application's streamlets, which runs their code: "
-                f"{', '.join(_IMPORTING)}. `flow run` and the option --plans also build the streamlets' logic. The "
-                f"other commands run none of your code."
+                f"{always}. If topics are on servers, so do {sometimes}. `flow run` and the option --plans also build "
+                f"the streamlets' logic. The other commands run none of your code."
             )
         with formatter.section("Exit codes"):
             formatter.write_dl([("0", "success"), ("1", "failure"), ("2", "wrong arguments")])

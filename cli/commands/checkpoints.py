@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blueprint.wording import counted
-from cli.groups import ListedGroup
+from cli.groups import ListedGroup, imports_modules
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.state import own_state_directory, state_directories, state_directory, state_options, topics_of
@@ -29,6 +29,7 @@ def checkpoints() -> None:
     """
 
 
+@imports_modules("with servers")
 @checkpoints.command("list", short_help="List the checkpoints (the default).")
 @path_argument
 @state_options
@@ -54,6 +55,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
         print_list(state, checkpoints_in(state.checkpoints), topics_of(state, path))
 
 
+@imports_modules("with servers")
 @checkpoints.command(short_help="Show the checkpoints of a streamlet or a query.")
 @click.argument("name", metavar="STREAMLET[.QUERY]")
 @path_argument

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.application import Application, application, application_arguments
+from cli.groups import imports_modules
 from cli.options import format_option
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from blueprint.verification.verify import Verification
 
 
+@imports_modules()
 @click.command()
 @application_arguments
 @click.option("--explain", metavar="KEY", help="Show every place that set KEY or a key below it; the last place wins.")

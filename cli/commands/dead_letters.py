@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blueprint.wording import counted
-from cli.groups import ListedGroup
+from cli.groups import ListedGroup, imports_modules
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.output.quantities import timestamp
@@ -43,6 +43,7 @@ def dead_letters() -> None:
     """
 
 
+@imports_modules("with servers")
 @dead_letters.command("list", short_help="Count dead letters by outlet and reason (the default).")
 @path_argument
 @state_options
@@ -87,6 +88,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
         print_table((name, "waiting", "replayed", "last (UTC)", "reason"), rows, right=("waiting", "replayed"))
 
 
+@imports_modules("with servers")
 @dead_letters.command(short_help="Show dead letters and why they broke the contract.")
 @_NAME
 @path_argument
@@ -128,6 +130,7 @@ def show(
         click.echo(f"{name}: no matching dead letters")
 
 
+@imports_modules()
 @dead_letters.command(short_help="Replay dead letters that now conform to their contract.")
 @_NAME
 @path_argument

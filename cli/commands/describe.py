@@ -8,12 +8,14 @@ from pathlib import Path
 import click
 
 from cli.application import application, application_arguments
+from cli.groups import imports_modules
 from streamlets.storage.files import replace_file
 
 _SPARK_UNAVAILABLE = 2
 """The exit code when the logic cannot be built."""
 
 
+@imports_modules()
 @click.command()
 @application_arguments
 @click.option(

@@ -11,6 +11,7 @@ import click
 
 from blueprint.wording import counted
 from cli.application import application, application_arguments
+from cli.groups import imports_modules
 from cli.options import format_option
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ VERSION = 1
 _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
+@imports_modules()
 @click.command()
 @application_arguments
 @click.option(

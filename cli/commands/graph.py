@@ -9,8 +9,10 @@ from collections.abc import Sequence
 import click
 
 from cli.application import application, application_arguments
+from cli.groups import imports_modules
 
 
+@imports_modules()
 @click.command()
 @application_arguments
 @click.option(

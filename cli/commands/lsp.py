@@ -7,7 +7,10 @@ import sys
 
 import click
 
+from cli.groups import imports_modules
 
+
+@imports_modules()
 @click.command()
 def lsp() -> None:
     """Answer an editor about blueprints (Language Server Protocol), on the standard input and output.

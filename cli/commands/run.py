@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.application import application, application_arguments
+from cli.groups import imports_modules
 from cli.options import DurationType
 from cli.output.errors import fail
 from cli.verification.descriptors import CLASSES
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
+@imports_modules()
 @click.command()
 @application_arguments
 @click.option("--available-now", is_flag=True, help="Process all available data in topological order, then exit.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.application import SUFFIXES, blueprint_at, existing
+from cli.groups import imports_modules
 from cli.options import format_option
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from blueprint.diagnostics import Diagnostic
 
 
+@imports_modules()
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), default=Path())
 @click.option(

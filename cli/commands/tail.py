@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cli.groups import imports_modules
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.state import having_name, names_of, state_directories, state_options, topics_of
@@ -26,6 +27,7 @@ _POLL_INTERVAL = 0.5
 """Seconds between two reads of the topic."""
 
 
+@imports_modules("with servers")
 @click.command()
 @click.argument("topic")
 @path_argument

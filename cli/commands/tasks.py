@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blueprint.wording import counted, span
-from cli.groups import ListedGroup
+from cli.groups import ListedGroup, imports_modules
 from cli.options import format_option, path_argument
 from cli.output.quantities import timestamp
 from cli.state import own_state_directory, state_directories, state_directory, state_options, topics_of
@@ -36,6 +36,7 @@ def tasks() -> None:
     """
 
 
+@imports_modules("with servers")
 @tasks.command("list", short_help="Count the tasks of each batch source (the default).")
 @path_argument
 @state_options
@@ -70,6 +71,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
         print_table((name, *columns, "discovery"), rows, right=columns)
 
 
+@imports_modules("with servers")
 @tasks.command(short_help="Show tasks that wait or have failed, and why.")
 @_NAME
 @path_argument
@@ -109,6 +111,7 @@ def show(
         click.echo(f"{name}: no {'tasks' if read_too else 'tasks that wait or have failed'}")
 
 
+@imports_modules("with servers")
 @tasks.command(short_help="Have failed tasks read again.")
 @_NAME
 @path_argument

@@ -15,7 +15,7 @@ from blueprint.wording import counted
 from cli.commands.topics_acls import acls
 from cli.commands.topics_apply import apply
 from cli.commands.topics_copy import copy
-from cli.groups import ListedGroup
+from cli.groups import ListedGroup, imports_modules
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
 from cli.output.quantities import size, timestamp
@@ -46,6 +46,7 @@ topics.add_command(apply)
 topics.add_command(copy)
 
 
+@imports_modules("with servers")
 @topics.command("list", short_help="List the topics (the default).")
 @path_argument
 @state_options
@@ -75,6 +76,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
             click.echo(difference.line)
 
 
+@imports_modules()
 @topics.command(short_help="Delete records that all readers have committed.")
 @click.argument("topic")
 @path_argument

@@ -12,12 +12,14 @@ import click
 
 from cli.application import application as application_of
 from cli.application import application_arguments
+from cli.groups import imports_modules
 from cli.options import format_option
 
 if TYPE_CHECKING:
     from streamlets.channels.kafka.acls import Right
 
 
+@imports_modules()
 @click.command(short_help="List the rights that the application needs in Kafka.")
 @application_arguments
 @click.option(

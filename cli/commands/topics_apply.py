@@ -15,6 +15,7 @@ import click
 from blueprint.wording import counted
 from cli.application import application as application_of
 from cli.application import application_arguments
+from cli.groups import imports_modules
 from cli.options import format_option
 from cli.output.errors import fail
 from cli.state import require_own, with_running_settings
@@ -64,6 +65,7 @@ class _Change:
         return self.action == "delete" or any(difference.warning for difference in self.alterable)
 
 
+@imports_modules()
 @click.command(short_help="Create and alter topics as the blueprint sets them.")
 @application_arguments
 @click.option(

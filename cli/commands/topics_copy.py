@@ -14,6 +14,7 @@ import click
 from blueprint.wording import counted
 from cli.application import Application, application_arguments
 from cli.application import application as application_of
+from cli.groups import imports_modules
 from cli.options import format_option
 from cli.output.errors import fail
 from cli.state import require_own, with_running_settings
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _EVERY = 2.0
 
 
+@imports_modules()
 @click.command(short_help="Copy the records of a topic to another channel.")
 @click.argument("topic")
 @application_arguments

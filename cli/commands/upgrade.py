@@ -11,6 +11,7 @@ import click
 
 from cli.application import application as application_of
 from cli.application import application_arguments
+from cli.groups import imports_modules
 from cli.options import progress_format_option, timeout_option
 from cli.output.errors import fail
 from cli.runs.follower import Follower, running_application, send
@@ -26,6 +27,7 @@ _UP = ("running", "completed", "paused")
 _FAILING = ("failed", "backing-off")
 
 
+@imports_modules()
 @click.command()
 @application_arguments
 @state_options

@@ -8,10 +8,12 @@ from pathlib import Path
 import click
 
 from cli.application import Application, application, application_arguments
+from cli.groups import imports_modules
 from cli.verification.descriptors import CLASSES, against
 from cli.verification.findings import exit_code, report, verify_with_logic
 
 
+@imports_modules()
 @click.command()
 @application_arguments
 @click.option(

@@ -31,7 +31,13 @@ from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.state_directory.directory import StateDirectory
 
+IMPORTED = "imported"
+"""The file that the module of an application (`MODULE`) creates when it is imported."""
+
 MODULE = """
+from pathlib import Path
+
+Path(__file__).with_name("imported").touch()
 from streamlets import AvroInlet, AvroOutlet, BatchSource, SparkStreamlet, SparkStreamletLogic
 
 

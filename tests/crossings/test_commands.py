@@ -15,10 +15,11 @@ from pathlib import Path
 import click
 import pytest
 
+from cli.groups import imports_of, leaves
 from cli.main import flow as flow_command
 from streamlets.runner.kinds import KINDS as UNIT_KINDS
 from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
-from tests.crossings.applications import KINDS, SERVERS, STATES, Kind, Owner, copy, state_of, write
+from tests.crossings.applications import IMPORTED, KINDS, SERVERS, STATES, Kind, Owner, copy, state_of, write
 
 ROWS: dict[str, tuple[str, ...]] = {
     "checkpoints list": ("PATH",),
@@ -72,19 +73,7 @@ ONCE = {"completion", "doctor", "explain", "new", "schema"}
 """Commands that depend on the machine at most, not on the state of the application: called for one state only."""
 
 
-def _leaves(
-    command: click.Command, path: tuple[str, ...], context: click.Context
-) -> Iterator[tuple[str, click.Command]]:
-    if not isinstance(command, click.Group):
-        yield " ".join(path), command
-        return
-    for name in command.list_commands(context):
-        inner = command.get_command(context, name)
-        assert inner is not None
-        yield from _leaves(inner, (*path, name), context)
-
-
-COMMANDS = dict(_leaves(flow_command, (), click.Context(flow_command)))
+COMMANDS = dict(leaves(flow_command, click.Context(flow_command)))
 
 
 def test_every_command_has_a_row() -> None:
@@ -143,8 +132,13 @@ def test_a_command_answers(
         if state == "running":
             owner.hold(state_of(blueprint))
         arguments = [_word(word, KINDS[kind], blueprint) for word in row]
+        imported = blueprint.parent / IMPORTED
+        imported.unlink(missing_ok=True)
+        sys.modules.pop("app", None)  # of the command before, at the same path
         result = flow(*command.split(), *arguments, *(("--format", data) if data else ()))
         fault = _fault(result.code, result.out, result.err, data)
+        if imported.exists() and imports_of(COMMANDS[command]) not in ("always", "with servers" * (kind == "kafka")):
+            fault = fault or "imports the modules of the application, which it does not declare"
         names = {state_of(blueprint).application, KINDS[kind].streamlet, KINDS[kind].topic or "rows", blueprint.name}
         named = any(name in result.out + result.err for name in (*names, SERVERS))
         if "PATH" in row and command not in ONLY_CONTENT | ONCE and not named:

@@ -6,10 +6,11 @@ import importlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -115,9 +116,23 @@ def test_names_of_arguments_are_read_if_the_call_has_them() -> None:
     assert code_digest(one, named=True) != code_digest(other, named=True)
 
 
+@pytest.fixture
+def shop() -> Iterator[Callable[[], object]]:
+    """Return a function that unloads the package `shop`; what other tests have loaded is there again at the end."""
+
+    def unload() -> dict[str, ModuleType]:
+        names = [name for name in sys.modules if name.partition(".")[0] == "shop"]
+        return {name: sys.modules.pop(name) for name in names}
+
+    before = unload()
+    yield unload
+    unload()
+    sys.modules.update(before)
+
+
 @pytest.mark.parametrize("statement", ["from . import rates", "from .rates import rate", "import shop.rates as rates"])
 def test_modules_that_a_function_imports_itself_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop: Callable[[], object], statement: str
 ) -> None:
     """They may not be loaded yet when the digest is made, and may be installed where libraries are."""
     from streamlets.spark import function_modules
@@ -127,14 +142,13 @@ def test_modules_that_a_function_imports_itself_are_read(
     call = "rate(x)" if statement.endswith("rate") else "rates.rate(x)"
     digests = []
     for number in (2, 2, 3):
-        for name in [name for name in sys.modules if name.partition(".")[0] == "shop"]:
-            monkeypatch.delitem(sys.modules, name)
-        shop = tmp_path / "shop"
-        shop.mkdir(exist_ok=True)
-        (shop / "__init__.py").write_text("")
-        (shop / "rates.py").write_text(f"def rate(x):\n    return x * {number}\n")
-        (shop / "app.py").write_text(f"def f(x):\n    {statement}\n    return {call}\n")
-        shutil.rmtree(shop / "__pycache__", ignore_errors=True)
+        shop()
+        package = tmp_path / "shop"
+        package.mkdir(exist_ok=True)
+        (package / "__init__.py").write_text("")
+        (package / "rates.py").write_text(f"def rate(x):\n    return x * {number}\n")
+        (package / "app.py").write_text(f"def f(x):\n    {statement}\n    return {call}\n")
+        shutil.rmtree(package / "__pycache__", ignore_errors=True)
         importlib.invalidate_caches()
         digests.append(code_digest(importlib.import_module("shop.app").f))
     assert digests[0] == digests[1]
