@@ -401,7 +401,7 @@ def test_queries_the_runner_starts_become_units_of_their_own() -> None:
     facts: SimpleQueue[Fact] = SimpleQueue()
     options = {"max_attempts": 3, "random_factor": 0.2}
     writes = (StreamingWrite("x", None), StreamingWrite("y", None, retry=options))  # type: ignore[arg-type]
-    plan = SimpleNamespace(retry_set=frozenset({"random_factor"}))
+    plan = SimpleNamespace(settings=SimpleNamespace(retry_set=frozenset({"random_factor"})))
     site: Any = SimpleNamespace(build=lambda: writes, bounded=False, trigger=lambda write: None, plan=plan)
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
     parts = _next(facts, Became).parts
