@@ -34,7 +34,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 POINTS = ("after-data-files", "during-rename", "after-manifest", "after-topic-commit", "before-spark-commit")
 BATCH = 100
 NOT_HIT = "ended before it was hit"
-_FLOW = (sys.executable, "-c", "from cli.main import main; main()")
+FLOW = (sys.executable, "-c", "from cli.main import main; main()")
 
 
 @dataclass
@@ -117,7 +117,7 @@ class Ledger:
     def command(self, *, bounded: bool = True, more: Sequence[str] = ()) -> list[str]:
         """Return the command of a run. `more` are settings of streamlets, `<ref>.<key>=<value>`."""
         return [
-            *(*_FLOW, "run", str(self.blueprint), *self.options),
+            *(*FLOW, "run", str(self.blueprint), *self.options),
             *(("--available-now",) if bounded else ()),
             *("--format", "json", "--state-dir", str(self._state_dir), "--drain-timeout", "10m"),
             *(f"flow.streamlets.{key}={value}" for key, value in self.settings.items()),
@@ -148,7 +148,7 @@ class Ledger:
 
     def flow(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run another command about the application to its end."""
-        command = [*_FLOW, *arguments, "--state-dir", str(self._state_dir)]
+        command = [*FLOW, *arguments, "--state-dir", str(self._state_dir)]
         return subprocess.run(
             command, cwd=self.directory, env=self._environment, capture_output=True, text=True, check=False
         )

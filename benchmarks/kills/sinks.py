@@ -11,7 +11,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,13 +21,12 @@ from pathlib import Path
 import psutil
 
 from benchmarks.kills.harness import KILL, Target
-from benchmarks.kills.ledger import REPOSITORY
+from benchmarks.kills.ledger import FLOW, REPOSITORY
 from benchmarks.kills.sink_cases import CASES, MODULE, Server, no_server
 from benchmarks.processes import QUICK_JAVA, family, killed_at_end
 from streamlets.storage.crash import VARIABLE
 
 ROWS = 200
-_FLOW = (sys.executable, "-c", "from cli.main import main; main()")
 
 _STREAM = "CREATE STREAM numbers (id bigint) FROM csv OPTIONS ('path' = 'in', 'maxFilesPerTrigger' = 1)"
 _LINES = "CREATE TEMPORARY VIEW lines AS SELECT CAST(id AS STRING) AS id FROM numbers"
@@ -80,7 +78,7 @@ class Job:
     def start(self, crash_at: str = "") -> subprocess.Popen[bytes]:
         """Start the job, with its output in `run.out`."""
         options = ["--available-now", "--state-dir", str(self.root / "s"), QUICK_JAVA]
-        command = [*_FLOW, "run", str(self.root / "kills.sql"), *options]
+        command = [*FLOW, "run", str(self.root / "kills.sql"), *options]
         environment = os.environ | {VARIABLE: crash_at, "PYTHONPATH": f"{REPOSITORY}", "no_proxy": "127.0.0.1"}
         with (self.root / "run.out").open("ab") as out:
             process = subprocess.Popen(command, env=environment, stdout=out, stderr=out, cwd=self.root)

@@ -163,7 +163,7 @@ def _kill_session(leader: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
     for directory in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError, IndexError, ValueError):
+        with suppress(OSError):
             if os.getsid(int(directory.name)) == leader:
                 os.kill(int(directory.name), signal.SIGKILL)
 
