@@ -96,9 +96,11 @@ def secret_options(text: str) -> Iterator[tuple[int, int]]:
 def option_secrets(text: str) -> Iterator[str]:
     """Yield the secrets in a text: of options of statements, and the passwords and parameters of URLs."""
     yield from (text[start:end] for start, end in secret_options(text))
-    yield from (match["value"] for match in re.finditer(_QUERY, text) if _is_secret_parameter(match))
-    passwords = (match["password"] for match in re.finditer(_PASSWORD_OF_USER, text))
-    yield from (password for password in passwords if not re.fullmatch(_SUBSTITUTIONS, password))
+    if "=" in text:
+        yield from (match["value"] for match in re.finditer(_QUERY, text) if _is_secret_parameter(match))
+    if "://" in text:
+        passwords = (match["password"] for match in re.finditer(_PASSWORD_OF_USER, text))
+        yield from (password for password in passwords if not re.fullmatch(_SUBSTITUTIONS, password))
 
 
 def secrets_with_variables(text: str) -> Iterator[str]:

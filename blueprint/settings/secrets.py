@@ -45,7 +45,7 @@ class Secret(str):
         return SECRET
 
 
-_REFERENCE = ("env", "file", "as")
+_REFERENCE = {"env", "file", "as"}
 _USER_NAMED = ("streamlets", "topics", "inlets", "outlets", "queries", "volume-mounts")
 """The keys below these are names that the user chooses, which do not make a value secret."""
 
@@ -55,10 +55,11 @@ _SHORTEST = 4
 
 def is_reference(value: object) -> bool:
     """Return whether a value only names the place of a secret, as `{ env = NAME }` and `{ file = PATH }` do."""
-    if isinstance(value, ObjectValue):
-        value = {key: field.value if isinstance(field, Scalar) else field for key, field in value.fields.items()}
-    known = isinstance(value, Mapping) and ("env" in value or "file" in value) and set(value) <= set(_REFERENCE)
-    return known and all(isinstance(inner, str) for inner in value.values())  # type: ignore[attr-defined]
+    fields = value.fields if isinstance(value, ObjectValue) else value
+    if not isinstance(fields, Mapping) or not ("env" in fields or "file" in fields) or not set(fields) <= _REFERENCE:
+        return False
+    plain = (field.value if isinstance(field, Scalar) else field for field in fields.values())
+    return all(isinstance(inner, str) for inner in plain)
 
 
 def without_secrets(key: str, value: Json) -> Json:
@@ -349,7 +350,7 @@ def _secret_scalars(value: Value, name: str = "", above: str = "", *, inside: bo
         above: the last key of its path.
         inside: whether the setting is below a secret.
     """
-    if is_reference(value):
+    if isinstance(value, ObjectValue) and is_reference(value):
         return
     secret = inside or (bool(name) and is_secret(name))
     match value:

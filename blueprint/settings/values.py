@@ -75,9 +75,9 @@ def outlet_settings(flow: ObjectValue, ref: str, outlet: str) -> dict[str, Any]:
 def _set_fields(kind: type, block: ObjectValue) -> dict[str, Any]:
     """Return the typed values in a block by the fields of a class of settings, without inherited fields and sections;
     settings that are not set, or are invalid, are omitted."""
-    if not block.fields:
-        return {}
-    values = {name: _value(setting, block) for name, setting in declared_settings(kind).items()}
+    declared = declared_settings(kind) if block.fields else {}
+    here = {name: setting for name, setting in declared.items() if setting.key.partition(".")[0] in block.fields}
+    values = {name: _value(setting, block) for name, setting in here.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 

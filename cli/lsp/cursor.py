@@ -13,8 +13,7 @@ _TOKEN = re.compile(
     |(?P<open>[{\[])
     |(?P<close>[}\]])
     |(?P<separator>\+=|[=:])
-    |(?P<blank>[^\S\n]+)
-    |(?P<word>\$\{[^}\n]*\}?|(?:(?!//)[^\s"{}\[\]:=,+\#$])+|.)''',
+    |(?P<word>\$\{[^}\n]*\}?|(?:[^\s"{}\[\]:=,+\#$/]+|/(?!/))+|\S)''',
     re.VERBOSE,
 )
 
@@ -49,6 +48,7 @@ class _Bracket:
     in_value: bool = False
     begin: int | None = None  # of the text of the current key, value or item
     statement: int | None = None  # the begin of the current key or item
+    in_comment: bool = False  # at the end of the text that was read
 
     def clear(self) -> None:
         self.keys, self.in_value, self.begin, self.statement = [], False, None, None
@@ -65,9 +65,10 @@ def cursor_at(text: str, offset: int) -> Cursor | None:
         text: HOCON or JSON text.
         offset: the number of characters before the cursor.
     """
-    if any(match.lastgroup == "comment" and match.end() == offset for match in _TOKEN.finditer(text, 0, offset)):
+    brackets = _open_brackets(text, offset)
+    if brackets[-1].in_comment:
         return None
-    return _cursor(_open_brackets(text, offset)[-1], text, offset)
+    return _cursor(brackets[-1], text, offset)
 
 
 def without_statement(text: str, offset: int) -> str:
@@ -97,6 +98,8 @@ def _open_brackets(text: str, offset: int) -> list[_Bracket]:
             brackets[-1].in_value = not brackets[-1].is_list
         elif kind == "end":
             top.clear()
+        elif kind == "comment":
+            top.in_comment = match.end() == offset
         elif kind == "separator" and not top.is_list and not top.in_value:
             top.in_value, top.begin = True, None
         elif kind in ("word", "quoted"):
