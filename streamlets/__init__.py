@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from blueprint.catalog import ParameterProblem
+from blueprint.catalog import ExternalResources, ListeningPort, ParameterProblem, ReadPath, WrittenDirectory
 from blueprint.quantities import Duration, MemorySize
 from streamlets import triggers
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
@@ -26,7 +26,7 @@ from streamlets.api.parameters import (
 )
 from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
-from streamlets.api.streamlet import SparkStreamlet, Streamlet
+from streamlets.api.streamlet import Configuration, SparkStreamlet, Streamlet
 from streamlets.egress import Sink, SinkError
 
 if TYPE_CHECKING:
@@ -45,13 +45,16 @@ __all__ = [
     "BatchPushSource",
     "BatchSource",
     "BooleanParameter",
+    "Configuration",
     "DoubleParameter",
     "Duration",
     "DurationParameter",
     "Eat",
+    "ExternalResources",
     "GeneratorSpout",
     "IntegerParameter",
     "ListParameter",
+    "ListeningPort",
     "MemorySize",
     "MemorySizeParameter",
     "ObjectParameter",
@@ -60,6 +63,7 @@ __all__ = [
     "PathParameter",
     "Queries",
     "QueriesFailedError",
+    "ReadPath",
     "RegExpParameter",
     "Sink",
     "SinkError",
@@ -78,6 +82,7 @@ __all__ = [
     "StreamletShape",
     "StringParameter",
     "VolumeMount",
+    "WrittenDirectory",
     "spout",
     "triggers",
 ]

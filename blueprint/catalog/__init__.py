@@ -3,18 +3,15 @@
 from blueprint.catalog.catalog import Catalog
 from blueprint.catalog.channels import ChannelTraits, InletSettings, TopicProblem, TopicSettings
 from blueprint.catalog.connectors import Connector, SparkArtifacts, UnmetRequirement
+from blueprint.catalog.external import ExternalResources, ListeningPort, ReadPath, SavedInlet, WrittenDirectory
 from blueprint.catalog.parameters import ParameterDescriptor, ParameterProblem, ParameterType, PathTraits
 from blueprint.catalog.requests import LoadFailure, LoadFailureKind, PortSetting, StreamletRequest
 from blueprint.catalog.sinks import OUTPUT_MODES, SINK_NOT_INSTALLED, OutputMode, SinkOption, SinkTraits
 from blueprint.catalog.streamlets import (
     BATCH_SOURCE,
-    ListeningPort,
     PortDescriptor,
-    ReadPath,
-    SavedInlet,
     StreamletDescriptor,
     VolumeMountDescriptor,
-    WrittenDirectory,
 )
 
 __all__ = [
@@ -24,6 +21,7 @@ __all__ = [
     "Catalog",
     "ChannelTraits",
     "Connector",
+    "ExternalResources",
     "InletSettings",
     "ListeningPort",
     "LoadFailure",

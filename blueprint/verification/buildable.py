@@ -51,7 +51,7 @@ def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
 
 def _is_buildable(draft: Draft, ref: str) -> bool:
     descriptor = draft.descriptor(ref)
-    if descriptor is None or descriptor.parameter_problems or _has_errors(descriptor.problems):
+    if descriptor is None or descriptor.parameter_problems or _has_errors(descriptor.external.findings):
         return False
     ports = (*descriptor.inlets, *descriptor.outlets)
     if len({port.name for port in ports}) < len(ports):

@@ -92,7 +92,7 @@ def streamlet_plan(
 def _parameters(draft: Draft, ref: str, descriptor: StreamletDescriptor, directory: Path) -> dict[str, object]:
     """Return the values of parameters; the directories that the streamlet writes become absolute paths."""
     values = parameter_values(descriptor.parameters, draft.section(ref, "parameters"), directory)
-    for written in descriptor.directories:
+    for written in descriptor.external.directories:
         if written.place is not None:  # it is in a text, which the streamlet reads itself
             continue
         values = _with_path(values, written.parameter, Path(written.directory))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blueprint.avro.model import type_text
-from blueprint.catalog import Connector, ParameterProblem, ReadPath, SavedInlet, WrittenDirectory
+from blueprint.catalog import ExternalResources, ParameterProblem
 from blueprint.html import html_table, html_text
 from streamlets.api.declaration import declarations
 from streamlets.api.errors import StreamletError
@@ -17,12 +18,26 @@ from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.shape import StreamletShape
 
 if TYPE_CHECKING:
-    from blueprint.diagnostics import Diagnostic
     from blueprint.hocon.values import Value
     from blueprint.known_keys import KnownKey
     from streamlets.api.context import SparkStreamletContext
     from streamlets.api.execution import StreamletExecution
     from streamlets.api.logic import SparkStreamletLogic
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The values of the config parameters of a streamlet, each of which is valid by itself.
+
+    Arguments:
+        values: the typed values by key, as `check_parameters` gets them.
+        written: the values by key as they are written, with their places; defaults are written in the class.
+        directory: the absolute directory of the blueprint.
+    """
+
+    values: Mapping[str, Any]
+    written: Mapping[str, Value]
+    directory: Path
 
 
 class Streamlet:
@@ -103,35 +118,6 @@ class Streamlet:
         """
         return ()
 
-    def check_parameters_from(self, directory: Path, values: Mapping[str, Any]) -> Iterable[ParameterProblem]:
-        """Return the problems of `check_parameters`. A streamlet with paths in its values overrides this instead.
-
-        Arguments:
-            directory: the directory of the blueprint, from which the paths start.
-            values: as for `check_parameters`.
-        """
-        return self.check_parameters(values)
-
-    def check_texts(self, parameters: Mapping[str, Value]) -> Iterable[Diagnostic]:
-        """Return findings about config parameters that are texts in a language of their own, such as SQL.
-
-        In contrast to the problems of `check_parameters`, each finding has its place inside the text. It is called only
-        if `check_parameters` has returned no problems.
-
-        Arguments:
-            parameters: the configured values by key, with their places.
-        """
-        return ()
-
-    def check_texts_from(self, directory: Path, parameters: Mapping[str, Value]) -> Iterable[Diagnostic]:
-        """Return the findings of `check_texts`. A streamlet whose texts have relative paths overrides this instead.
-
-        Arguments:
-            directory: the directory of the blueprint, from which the paths start.
-            parameters: as for `check_texts`.
-        """
-        return self.check_texts(parameters)
-
     def known_keys(
         self, parameters: Mapping[str, object], columns: Mapping[str, Mapping[str, str]]
     ) -> Iterable[KnownKey]:
@@ -144,61 +130,16 @@ class Streamlet:
         """
         return ()
 
-    def written_directories(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
-        """Return the directories outside of topics that it writes; `flow verify` reports two writers of a directory.
+    def external_resources(self, configuration: Configuration) -> ExternalResources:
+        """Return what the streamlet reads, writes and requires outside of its topics; the default is nothing.
+
+        `flow verify` reports two writers of a directory, a reader of what the application writes, and two users of a
+        TCP port. It is called only if `check_parameters` has returned no problems.
 
         Arguments:
-            values: as for `check_parameters`, which has returned no problems for them.
-
-        Returns:
-            Directories by the parameter that sets them: its key, then keys inside its value. A relative directory is
-            resolved against the directory of the file that sets the parameter; the logic gets it as an absolute path.
+            configuration: the values of the config parameters.
         """
-        return {}
-
-    def directories_in_texts(self, parameters: Mapping[str, Value]) -> Iterable[WrittenDirectory]:
-        """Return the directories outside of topics that the texts of its parameters name, with their places.
-
-        Arguments:
-            parameters: as for `check_texts`, which has returned no findings for them. A relative directory is resolved
-                against the directory of the blueprint.
-        """
-        return ()
-
-    def paths_read(self, parameters: Mapping[str, Value]) -> Iterable[ReadPath]:
-        """Return the paths outside of topics whose files it reads as streams; `flow verify` reports writers of them.
-
-        Arguments:
-            parameters: as for `directories_in_texts`; a relative path is resolved as those are.
-        """
-        return ()
-
-    def saved_inlets(self, values: Mapping[str, Any]) -> Iterable[SavedInlet]:
-        """Return the inlets whose records it writes to a sink, so that `flow verify` checks the columns.
-
-        Arguments:
-            values: as for `check_parameters`, which has returned no problems for them.
-        """
-        return ()
-
-    def connectors(self, values: Mapping[str, Any]) -> Iterable[Connector]:
-        """Return what Spark needs on its class path for what the streamlet reads and writes outside of topics.
-
-        Arguments:
-            values: as for `check_parameters`, which has returned no problems for them.
-        """
-        return ()
-
-    def listening_ports(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], int]:
-        """Return the TCP ports that it listens on; `flow verify` reports two streamlets with the same port.
-
-        Arguments:
-            values: as for `written_directories`.
-
-        Returns:
-            Ports by the parameter that sets them: its key, then keys inside its value.
-        """
-        return {}
+        return ExternalResources()
 
 
 class SparkStreamlet(Streamlet):

@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from blueprint.catalog import Connector, ParameterProblem, ParameterType, SavedInlet
+from blueprint.catalog import ExternalResources, ParameterProblem, ParameterType, SavedInlet, WrittenDirectory
 from blueprint.known_keys import KnownKey, KnownValue, column_values
 from blueprint.settings.sinks import (
     column_names,
@@ -22,7 +22,7 @@ from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.parameters import ObjectParameter, StringParameter
 from streamlets.api.ports import AvroInlet
 from streamlets.api.source_location import SourceLocation
-from streamlets.api.streamlet import SparkStreamlet
+from streamlets.api.streamlet import Configuration, SparkStreamlet
 from streamlets.egress.base import SinkQuery, SinkType, SinkWriter, spark_types
 from streamlets.egress.registry import SINKS, available_sinks
 from streamlets.plugins import PluginError
@@ -91,30 +91,18 @@ class Sink(SparkStreamlet):
         if traits is None or traits.partitioning:
             yield KnownKey(path=(self.partition_by.key,), values=column_values(inlet))
 
-    def written_directories(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], str]:
-        """Return the directories that the sink writes.
-
-        Arguments:
-            values: the typed values of all parameters by key.
-        """
-        options = values[self.options.key]
-        directories = [o.name for o in SINKS[values[self.to.key]].traits.options if o.type is ParameterType.PATH]
-        return {(self.options.key, name): str(options[name]) for name in directories if name in options}
-
-    def saved_inlets(self, values: Mapping[str, Any]) -> Iterator[SavedInlet]:
-        """Yield the inlet with the sink.
-
-        Arguments:
-            values: the typed values of all parameters by key.
-        """
-        columns = column_names(values[self.partition_by.key])
-        yield SavedInlet(self.rows.name, SINKS[values[self.to.key]].traits, values[self.options.key], columns)
-
-    def connectors(self, values: Mapping[str, Any]) -> Iterator[Connector]:
-        """Yield what Spark needs for the sink."""
-        connector = SINKS[values[self.to.key]].traits.connector
-        if connector is not None:
-            yield connector
+    def external_resources(self, configuration: Configuration) -> ExternalResources:
+        """Return the directories that the sink writes, its columns, and its requirements of Spark."""
+        values = configuration.values
+        traits, options = SINKS[values[self.to.key]].traits, values[self.options.key]
+        paths = [option.name for option in traits.options if option.type is ParameterType.PATH]
+        return ExternalResources(
+            directories=tuple(
+                WrittenDirectory((self.options.key, name), str(options[name])) for name in paths if name in options
+            ),
+            saves=(SavedInlet(self.rows.name, traits, options, column_names(values[self.partition_by.key])),),
+            connectors=(traits.connector,) if traits.connector is not None else (),
+        )
 
     class Logic(SparkStreamletLogic["Sink"]):
         """One query from the inlet to the sink."""

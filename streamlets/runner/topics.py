@@ -108,5 +108,5 @@ def connectors_of(plan: ApplicationPlan) -> tuple[Connector, ...]:
     """Return the connectors that Spark needs on its class path for the channels and sinks of an application."""
     traits = [CHANNEL_TYPES[name].traits for name in sorted({topic.channel for topic in plan.topics})]
     of_channels = [channel.connector for channel in traits if channel.connector is not None]
-    of_streamlets = [connector for streamlet in plan.streamlets for connector in streamlet.descriptor.connectors]
+    of_streamlets = [connector for own in plan.streamlets for connector in own.descriptor.external.connectors]
     return tuple(dict.fromkeys((*of_channels, *of_streamlets)))

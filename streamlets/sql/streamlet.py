@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from blueprint.catalog import Connector, ParameterType, ReadPath, WrittenDirectory
+from blueprint.catalog import Connector, ExternalResources, ParameterType, ReadPath, WrittenDirectory
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.hocon import path_text
 from blueprint.hocon.paths import PathFault, read_path
@@ -23,7 +23,7 @@ from streamlets.api.ports import AvroInlet, AvroOutlet
 from streamlets.api.retry_options import take_retry_options
 from streamlets.api.shape import StreamletShape
 from streamlets.api.source_location import SourceLocation, located, parameter_file
-from streamlets.api.streamlet import SparkStreamlet
+from streamlets.api.streamlet import Configuration, SparkStreamlet
 from streamlets.egress.registry import SINKS
 from streamlets.plugins import PluginError
 
@@ -77,73 +77,24 @@ class Sql(SparkStreamlet):
         port.from_blueprint = True
         setattr(self, f"{noun} {port.name}", port)
 
-    def check_texts(self, parameters: Mapping[str, Value]) -> Iterable[Diagnostic]:
-        """Return the mistakes in the statements, each at its place in the text.
+    def external_resources(self, configuration: Configuration) -> ExternalResources:
+        """Return the mistakes in the statements or, if there are none, what their streams and queries need.
 
-        Arguments:
-            parameters: the configured values by key, with their places.
+        A stream with `pathGlobFilter` is omitted: Spark compares it with each file, so that it may skip the output.
         """
-        return self._job(parameters)[1]
-
-    def directories_in_texts(self, parameters: Mapping[str, Value]) -> Iterator[WrittenDirectory]:
-        """Yield the directories of the files and of the explicit checkpoints of the queries.
-
-        Arguments:
-            parameters: the configured values by key, with their places.
-        """
-        from blueprint.sql.job import normal_path
-
-        for query in self._job(parameters)[0].queries:
-            traits = SINKS[query.sink].traits if query.outlet is None else None
-            names = [option.name for option in traits.options if option.type is ParameterType.PATH] if traits else []
-            options = [(query.options[name], False) for name in names if name in query.options]
-            options += [(query.checkpoint, True)] if query.checkpoint is not None else []
-            for option, checkpoint in options:
-                if option.value.known:
-                    path, place = normal_path(option.value.text), option.value.span
-                    yield WrittenDirectory((self.statements.key,), path, query.name, place, checkpoint)
-
-    def paths_read(self, parameters: Mapping[str, Value]) -> Iterator[ReadPath]:
-        """Yield the paths of the streams of files. Spark compares `pathGlobFilter` with each file: it may skip the
-        output.
-
-        Arguments:
-            parameters: the configured values by key, with their places.
-        """
-        from blueprint.sql.job import normal_path
-
-        for stream in self._job(parameters)[0].streams:
-            options = {option.key.text.lower(): option.value for option in stream.options}
-            path = options.get("path")
-            if path is None or not path.known or "pathglobfilter" in options or "." in stream.provider.plain:
-                continue
-            directory = normal_path(path.text)
-            if not _URI.match(directory):
-                recursive = "recursivefilelookup" in options and options["recursivefilelookup"].text.lower() == "true"
-                yield ReadPath((self.statements.key,), directory, stream.name.text, path.span, recursive)
-
-    def _job(self, parameters: Mapping[str, Value]) -> tuple[Job, tuple[Diagnostic, ...]]:
-        """Return the job in configured values, and its mistakes, with places in the file of the values."""
         from blueprint.sql.embedded import EmbeddedSource
 
-        statements, variables = parameters[self.statements.key], parameters.get(self.variables.key)
+        statements, variables = (configuration.written.get(own.key) for own in (self.statements, self.variables))
         assert isinstance(statements, Scalar)  # it is a valid string
         values = dict(_configured(variables, ())) if variables is not None else {}
-        return read_job(EmbeddedSource(statements), values, self.shape)
-
-    def connectors(self, values: Mapping[str, Any]) -> Iterator[Connector]:
-        """Yield what Spark needs for the sinks and the sources of the statements."""
-        from blueprint.sql.statements import CreateStream
-        from streamlets.channels.kafka.connector import CONNECTOR
-
-        source = Source("statements", values[self.statements.key])
-        job, _ = read_job(source, text_values(values.get(self.variables.key, {})), self.shape)
-        known = (query.sink for query in job.queries if query.outlet is None and query.sink in SINKS)
-        sinks = (SINKS[sink].traits for sink in known)
-        yield from (sink.connector for sink in sinks if sink.connector is not None)
-        for stream in job.definitions:
-            if isinstance(stream, CreateStream) and stream.provider.plain.lower() == "kafka":
-                yield CONNECTOR
+        job, findings = read_job(EmbeddedSource(statements), values, self.shape)
+        if findings:
+            return ExternalResources(findings=findings)
+        return ExternalResources(
+            directories=tuple(_directories(job, self.statements.key)),
+            reads=tuple(_paths_read(job, self.statements.key)),
+            connectors=tuple(_connectors(job)),
+        )
 
     class Logic(SparkStreamletLogic["Sql"]):
         """The queries of the `SAVE STREAM` statements."""
@@ -284,6 +235,45 @@ class Sql(SparkStreamlet):
             if self.session.conf.get(SOURCE_EVOLUTION, "false") == "true":
                 reader = reader.name(_source_name(table.plain))
             return reader.table(table.text)
+
+
+def _directories(job: Job, parameter: str) -> Iterator[WrittenDirectory]:
+    """Yield the directories of the files and of the explicit checkpoints of the queries."""
+    from blueprint.sql.job import normal_path
+
+    for query in job.queries:
+        traits = SINKS[query.sink].traits if query.outlet is None else None
+        names = [option.name for option in traits.options if option.type is ParameterType.PATH] if traits else []
+        options = [(query.options[name], False) for name in names if name in query.options]
+        options += [(query.checkpoint, True)] if query.checkpoint is not None else []
+        for option, checkpoint in options:
+            if option.value.known:
+                path, place = normal_path(option.value.text), option.value.span
+                yield WrittenDirectory((parameter,), path, query.name, place, checkpoint)
+
+
+def _paths_read(job: Job, parameter: str) -> Iterator[ReadPath]:
+    from blueprint.sql.job import normal_path
+
+    for stream in job.streams:
+        options = {option.key.text.lower(): option.value for option in stream.options}
+        path = options.get("path")
+        if path is None or not path.known or "pathglobfilter" in options or "." in stream.provider.plain:
+            continue
+        directory = normal_path(path.text)
+        if not _URI.match(directory):
+            recursive = "recursivefilelookup" in options and options["recursivefilelookup"].text.lower() == "true"
+            yield ReadPath((parameter,), directory, stream.name.text, path.span, recursive)
+
+
+def _connectors(job: Job) -> Iterator[Connector]:
+    """Yield what Spark needs for the sinks and the sources of the statements."""
+    from streamlets.channels.kafka.connector import CONNECTOR
+
+    sinks = (SINKS[query.sink].traits for query in job.queries if query.outlet is None)
+    yield from (sink.connector for sink in sinks if sink.connector is not None)
+    if any(stream.provider.plain.lower() == "kafka" for stream in job.streams):
+        yield CONNECTOR
 
 
 def read_job(source: Source, variables: Variables, shape: StreamletShape) -> tuple[Job, tuple[Diagnostic, ...]]:

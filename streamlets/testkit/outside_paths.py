@@ -58,12 +58,13 @@ class OutsidePaths:
 
     def _parameters(self, streamlet: SparkStreamlet, plan: StreamletPlan) -> dict[str, object]:
         values = dict(plan.parameters)
+        for written in plan.descriptor.external.directories:
+            if written.place is None:  # the others are in statements
+                values = _with(values, written.parameter, self.place(Path(written.directory)))
         if isinstance(streamlet, Sink):
-            values |= self._sink_parameters(plan)
+            values |= self._sink_parameters(plan, values["options"])
         if isinstance(streamlet, Sql):
             values |= self._sql_parameters(streamlet, plan)
-        for keys, directory in streamlet.written_directories(values).items():
-            values = _with(values, keys, self.place(Path(plan.directory, directory)))
         for parameter in plan.descriptor.parameters:
             path = plan.parameters.get(parameter.key)
             if parameter.path is not None and parameter.path.writable and isinstance(path, Path):
@@ -72,9 +73,8 @@ class OutsidePaths:
                 values[parameter.key] = self._copy(path, what) if reads else self._parent_created(path)
         return values
 
-    def _sink_parameters(self, plan: StreamletPlan) -> dict[str, object]:
+    def _sink_parameters(self, plan: StreamletPlan, options: object) -> dict[str, object]:
         """Return the parameters of a `Sink` that differ in tests."""
-        options = plan.parameters["options"]
         assert isinstance(options, Mapping)  # the type of the parameter
         name, options = self._sink(str(plan.parameters["to"]), options, Path(plan.directory), plan.ref)
         return {"to": name, "options": options}

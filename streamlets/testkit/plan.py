@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from blueprint.catalog import LoadFailure, PortDescriptor, PortSetting, StreamletDescriptor, StreamletRequest
+from blueprint.avro.sources.places import value_at
+from blueprint.catalog import (
+    LoadFailure,
+    ParameterType,
+    PortDescriptor,
+    PortSetting,
+    StreamletDescriptor,
+    StreamletRequest,
+)
 from blueprint.core_settings import InletSettings, Retry, StreamletSettings
 from blueprint.plan import InletPlan, OutletPlan, StreamletPlan, TopicPlan
 from blueprint.settings.parameters import ParameterError, parameter_default, parameter_text
@@ -14,9 +24,9 @@ from streamlets.api.parameters import as_text
 from streamlets.api.source_location import SourceLocation
 from streamlets.api.streamlet import Streamlet
 from streamlets.channels.registry import DEFAULT
-from streamlets.project.catalog import check_parameters, descriptor, takes_ports
+from streamlets.project.configuration import configured
+from streamlets.project.descriptors import descriptor, takes_ports
 from streamlets.project.modules import project_at
-from streamlets.project.paths import path_problems
 from streamlets.testkit.failures import TestkitError, error_with_findings
 
 DEAD_LETTERS = "dead-letters"
@@ -48,12 +58,13 @@ def plan_of(
     Raises:
         TestkitError: the streamlet, a schema or the value of a parameter is invalid.
     """
-    described = _described(streamlet, ref, place, schemas)
+    request = _request(streamlet, ref, place, schemas)
+    described = _described(streamlet, request)
     _check_names("parameter", parameters, (parameter.key for parameter in described.parameters))
     _check_names("volume mount", volume_mounts, (mount.name for mount in described.volume_mounts))
     _check_names("inlet", max_records, (port.name for port in described.inlets))
     values = _values(described, parameters, Path(place.file).absolute().parent)
-    _check_values(streamlet, described, values, place)
+    described = _configured(streamlet, request, described, parameters, place)
     outlets = tuple(_outlet(ref, port) for port in described.outlets)
     letters = any(port.on_invalid == "dead-letters" for port in (*described.outlets, *described.inlets))
     plan = StreamletPlan(
@@ -73,9 +84,7 @@ def plan_of(
     return plan, (*topics, *((_topic(DEAD_LETTERS, (ref,), ()),) if letters else ()))
 
 
-def _described(
-    streamlet: Streamlet, ref: str, place: SourceLocation, schemas: Mapping[str, str]
-) -> StreamletDescriptor:
+def _request(streamlet: Streamlet, ref: str, place: SourceLocation, schemas: Mapping[str, str]) -> StreamletRequest:
     own = type(streamlet)
     settings = {name: PortSetting(schema, place.span) for name, schema in schemas.items()}
     inlets = {inlet.name for inlet in streamlet.shape.inlets}
@@ -83,13 +92,17 @@ def _described(
     if takes_ports(streamlet) and (missing := next((name for name in schemas if name not in names), None)) is not None:
         raise TestkitError(f"there is no port `{missing}`; name it in `inlets` or `outlets`")
     _check_names("port", schemas, names)
-    request = StreamletRequest(
+    return StreamletRequest(
         ref=ref,
         class_name=f"{own.__module__}.{own.__qualname__}",
         directory=str(Path(place.file).parent),
         inlets={name: setting for name, setting in settings.items() if name in inlets},
         outlets={name: setting for name, setting in settings.items() if name not in inlets},
     )
+
+
+def _described(streamlet: Streamlet, request: StreamletRequest) -> StreamletDescriptor:
+    own = type(streamlet)
     described = descriptor(streamlet, request, project_at(request.directory))
     if isinstance(described, LoadFailure):
         raise TestkitError(f"`{own.__name__}` cannot run: {described.message}")
@@ -116,20 +129,25 @@ def _values(described: StreamletDescriptor, configured: Mapping[str, object], st
     return values
 
 
-def _check_values(
-    streamlet: Streamlet, described: StreamletDescriptor, values: Mapping[str, object], place: SourceLocation
-) -> None:
-    paths = [
-        parameter for parameter in described.parameters if parameter.path is not None and not parameter.path.writable
-    ]
-    problems = tuple(path_problems(paths, values)) or check_parameters(
-        streamlet, values, project_at(str(Path(place.file).parent))
-    )
-    if isinstance(problems, LoadFailure):
-        raise TestkitError(f"`{type(streamlet).__name__}` cannot check its parameters: {problems.message}")
-    if problems:
+def _configured(
+    streamlet: Streamlet,
+    request: StreamletRequest,
+    described: StreamletDescriptor,
+    parameters: Mapping[str, object],
+    place: SourceLocation,
+) -> StreamletDescriptor:
+    """Return the descriptor with what the streamlet touches outside of its topics, if it accepts its parameters."""
+    texts = {key: as_text(value) for key, value in parameters.items()}
+    json_keys = {own.key for own in described.parameters if own.type in (ParameterType.OBJECT, ParameterType.LIST)}
+    values = {key: value_at(json.loads(text) if key in json_keys else text, place.span) for key, text in texts.items()}
+    project = project_at(request.directory)
+    answer = configured(streamlet, described, replace(request, parameters=values), project, writes=False)
+    if isinstance(answer, LoadFailure):
+        raise TestkitError(f"`{type(streamlet).__name__}` cannot check its parameters: {answer.message}")
+    if problems := answer.parameter_problems:
         lines = [line for problem in problems for line in (f"  {problem.message}", *(f"    {h}" for h in problem.help))]
         raise TestkitError("\n".join((f"`{type(streamlet).__name__}` rejects these parameters:", *lines)))
+    return answer
 
 
 def _inlet(ref: str, port: PortDescriptor, max_records: int | None) -> InletPlan:

@@ -75,7 +75,7 @@ def shared_checkpoints(draft: Draft) -> Iterator[Diagnostic]:
 def written_directories(draft: Draft, *, checkpoints: bool) -> Iterator[Directory]:
     """Yield the directories outside of topics that an application writes: those of outputs, or explicit checkpoints."""
     for ref, descriptor in draft.descriptors():
-        for written in descriptor.directories:
+        for written in descriptor.external.directories:
             if written.checkpoint == checkpoints:
                 name = f"{ref}.{written.query}" if written.query else ref
                 place = written.place or parameter_place(draft, ref, written.parameter)

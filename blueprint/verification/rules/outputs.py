@@ -46,7 +46,7 @@ def outputs_read(draft: Draft) -> Iterator[Diagnostic]:
     has no end."""
     outputs = tuple(written_directories(draft, checkpoints=False))
     for ref, descriptor in draft.descriptors():
-        for read in descriptor.reads:
+        for read in descriptor.external.reads:
             reader = f"the stream `{read.stream}` of `{ref}`" if read.stream else f"`{ref}`"
             path = _resolved(read.path)
             for output in outputs:

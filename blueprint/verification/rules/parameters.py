@@ -119,7 +119,7 @@ def saved_columns(draft: Draft) -> Iterator[Diagnostic]:
     """Sinks can write the columns of the inlets, and the settings name columns that exist."""
     for ref, descriptor in draft.descriptors():
         contracts = {inlet.name: inlet.contract for inlet in descriptor.inlets}
-        for saved in descriptor.saves:
+        for saved in descriptor.external.saves:
             contract = contracts.get(saved.inlet)
             if contract is None or spark_problems(contract):
                 continue

@@ -85,7 +85,7 @@ def catalog_findings(draft: Draft) -> Iterator[Diagnostic]:
     """The catalog has no problems with streamlets and the schemas of their ports; reported once for each class."""
     for ref, descriptor in draft.descriptors():
         ports = (*descriptor.inlets, *descriptor.outlets)
-        for problem in (*descriptor.problems, *(problem for port in ports for problem in port.problems)):
+        for problem in (*descriptor.external.findings, *(problem for port in ports for problem in port.problems)):
             shown = _of_streamlet(draft, ref, problem) if problem.code == "schema-missing" else problem
             yield replace(shown, streamlets=(ref,))
 

@@ -15,7 +15,7 @@ def shared_tcp_ports(draft: Draft) -> Iterator[Diagnostic]:
     """No two streamlets listen on the same port, because only the first one that starts would get it."""
     by_port: dict[int, list[tuple[str, Span]]] = defaultdict(list)
     for ref, descriptor in draft.descriptors():
-        for listening in descriptor.listening:
+        for listening in descriptor.external.listening:
             by_port[listening.port].append((ref, parameter_place(draft, ref, listening.parameter)))
     for port, users in by_port.items():
         if len(users) > 1:

@@ -6,12 +6,10 @@ import queue
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from blueprint.catalog import ParameterProblem, ReadPath
-from blueprint.diagnostics import Diagnostic
-from blueprint.hocon.values import Value, plain
+from blueprint.catalog import ExternalResources, ListeningPort, ParameterProblem, ReadPath
+from blueprint.diagnostics import Severity
 from blueprint.known_keys import KnownKey
 from blueprint.spelling import listing
 from streamlets.api.context import StreamingWrite
@@ -19,7 +17,7 @@ from streamlets.api.errors import StreamletError
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.api.parameters import DurationParameter, IntegerParameter, ObjectParameter, StringParameter
 from streamlets.api.shape import StreamletShape
-from streamlets.api.streamlet import SparkStreamlet
+from streamlets.api.streamlet import Configuration, SparkStreamlet
 from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.batch_sources.discovery_findings import discovery_keys, discovery_problems, triggerer_findings
 
@@ -160,36 +158,23 @@ class BatchSource(SparkStreamlet, ABC):
         """
         yield from discovery_keys(parameters.get(self.discovery.key))
 
-    def check_texts_from(self, directory: Path, parameters: Mapping[str, Value]) -> Iterator[Diagnostic]:
-        """Check the configuration of the triggerer, and show when a cron expression fires next.
+    def external_resources(self, configuration: Configuration) -> ExternalResources:
+        """Return the files or the port of the triggerer, and the findings about its configuration.
 
-        Arguments:
-            directory: as for `Streamlet.check_texts_from`.
-            parameters: as for `Streamlet.check_texts`.
+        One of them shows when a cron expression fires next. The `**` in a path of the triggerer `files` stands for all
+        directories below.
         """
-        yield from triggerer_findings(parameters[self.discovery.key], directory)
-
-    def paths_read(self, parameters: Mapping[str, Value]) -> Iterator[ReadPath]:
-        """Yield the path of the triggerer `files`, whose `**` stands for all directories below.
-
-        Arguments:
-            parameters: the configured values by key, with their places.
-        """
-        discovery = plain(parameters[self.discovery.key])
-        if isinstance(discovery, dict) and discovery["triggerer"] == "files":
+        discovery = configuration.values[self.discovery.key]
+        findings = tuple(triggerer_findings(configuration.written[self.discovery.key], configuration.directory))
+        if any(finding.severity is Severity.ERROR for finding in findings):
+            return ExternalResources(findings=findings)
+        reads, listening = [], []
+        if discovery["triggerer"] == "files":
             directory, *below = str(discovery["config"]["path"]).split("/**", 1)
-            yield ReadPath((self.discovery.key, "config", "path"), directory, recursive=bool(below))
-
-    def listening_ports(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], int]:
-        """Return the port of the triggerer `http`.
-
-        Arguments:
-            values: the values by key.
-        """
-        discovery = values[self.discovery.key]
-        if discovery["triggerer"] != "http":
-            return {}
-        return {(self.discovery.key, "config", "port"): discovery["config"]["port"]}
+            reads.append(ReadPath((self.discovery.key, "config", "path"), directory, recursive=bool(below)))
+        if discovery["triggerer"] == "http":
+            listening.append(ListeningPort((self.discovery.key, "config", "port"), discovery["config"]["port"]))
+        return ExternalResources(findings=findings, reads=tuple(reads), listening=tuple(listening))
 
     class Logic(SparkStreamletLogic["BatchSource"]):
         """One query from the tasks to the outlet."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.catalog import ParameterProblem
+from blueprint.catalog import ExternalResources, ListeningPort
 from streamlets.api.errors import StreamletError
 from streamlets.api.parameters import (
     DurationParameter,
@@ -18,7 +17,7 @@ from streamlets.api.parameters import (
 )
 from streamlets.api.ports import AvroOutlet
 from streamlets.api.shape import StreamletShape
-from streamlets.api.streamlet import Streamlet
+from streamlets.api.streamlet import Configuration, Streamlet
 
 if TYPE_CHECKING:
     from blueprint.known_keys import KnownKey
@@ -42,14 +41,10 @@ class _Spout(Streamlet):
             raise StreamletError(f"a spout has no inlets, found `{shape.inlets[0].name}`", shape.inlets[0].declared)
         return shape
 
-    def listening_ports(self, values: Mapping[str, Any]) -> Mapping[tuple[str, ...], int]:
-        """Return the port of the service.
-
-        Arguments:
-            values: the values by key.
-        """
-        port = values.get("service", {}).get("port")
-        return {("service", "port"): port} if port is not None else {}
+    def external_resources(self, configuration: Configuration) -> ExternalResources:
+        """Return the port of the service."""
+        port = configuration.values.get("service", {}).get("port")
+        return ExternalResources(listening=(ListeningPort(("service", "port"), port),) if port is not None else ())
 
 
 class Spout(_Spout):
@@ -97,19 +92,17 @@ class Spout(_Spout):
                 port.from_blueprint = True
                 setattr(self, f"outlet {name}", port)
 
-    def check_parameters_from(self, directory: Path, values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
-        """Check the program and its settings, the codec, and what a subclass checks.
-
-        Arguments:
-            directory: as for `Streamlet.check_parameters_from`.
-            values: the values by key.
-        """
+    def external_resources(self, configuration: Configuration) -> ExternalResources:
+        """Return the port of the service, and the problems of the program, its secrets and its codec."""
         from streamlets.ingress.spouts.codecs import codec_problems
         from streamlets.ingress.spouts.settings import program_problems
 
-        yield from program_problems(values, directory)
-        yield from codec_problems(values[self.codec.key], values[self.codec_options.key])
-        yield from self.check_parameters(values)
+        values = configuration.values
+        problems = (
+            *program_problems(values, configuration.directory),
+            *codec_problems(values[self.codec.key], values[self.codec_options.key]),
+        )
+        return ExternalResources(problems=problems) if problems else super().external_resources(configuration)
 
     def known_keys(
         self, parameters: Mapping[str, object], columns: Mapping[str, Mapping[str, str]]

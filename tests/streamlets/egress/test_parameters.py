@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from blueprint.catalog import ParameterProblem
+from blueprint.catalog import ParameterProblem, WrittenDirectory
 from blueprint.hocon.source import Source
 from blueprint.settings.sinks import sink_options
-from streamlets import Sink, StreamletError
+from streamlets import Configuration, Sink, StreamletError
 from streamlets.egress import SINKS, SinkQuery
 from streamlets.egress.sink import open_sink
 from streamlets.sql import Sql
@@ -21,6 +22,12 @@ from streamlets.sql.streamlet import read_job
 def problems(to: str, partition_by: str = "", **options: Any) -> list[ParameterProblem]:
     """Return the problems of parameters."""
     return list(Sink().check_parameters({"to": to, "partition-by": partition_by, "options": options}))
+
+
+def written(to: str, **options: Any) -> tuple[WrittenDirectory, ...]:
+    """Return the directories that a sink writes."""
+    values = {"to": to, "partition-by": "", "options": options}
+    return Sink().external_resources(Configuration(values, {}, Path())).directories
 
 
 def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,9 +82,8 @@ def test_sinks_check_the_options_of_jobs(options: str, problem: str, column: int
 @pytest.mark.parametrize("to", ["parquet", "delta"])
 def test_written_directories_are_those_of_paths(to: str) -> None:
     """A sink without a directory of its own has none."""
-    values = {"to": to, "partition-by": "", "options": {"path": "out"}}
-    assert Sink().written_directories(values) == {("options", "path"): "out"}
-    assert Sink().written_directories({"to": "jdbc", "options": {"url": "sqlite:x"}}) == {}
+    assert written(to, path="out") == (WrittenDirectory(("options", "path"), "out"),)
+    assert written("jdbc", url="sqlite:x") == ()
 
 
 @pytest.mark.parametrize(

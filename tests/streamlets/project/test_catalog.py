@@ -301,6 +301,44 @@ def test_invalid_problems_of_parameters_are_a_failure(project: Project, item: st
     assert failure.message == message
 
 
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("None", "`external_resources` must return `ExternalResources`, found `NoneType`"),
+        (
+            'ExternalResources(problems=("x",))',
+            "`external_resources` must return items of type `ParameterProblem`, found `str`",
+        ),
+    ],
+)
+def test_an_invalid_answer_about_external_resources_is_a_failure(project: Project, answer: str, message: str) -> None:
+    """The message has the mistake in the author's `external_resources`."""
+    body = f"def external_resources(self, configuration):\n    return {answer}\n"
+    failure = failed(project({"app.py": streamlet("Checked", body)}), "app.Checked")
+    assert (failure.kind, failure.message) == (LoadFailureKind.CHECK_RAISES, message)
+
+
+def test_a_notice_about_parameters_does_not_hide_what_the_streamlet_writes(project: Project) -> None:
+    """`flow verify` shows when a cron expression fires next, and still compares the directories."""
+    body = """
+from dataclasses import replace
+from streamlets import AvroOutlet, BatchSource, ObjectParameter, WrittenDirectory
+
+class Pages(BatchSource):
+    out = AvroOutlet(schema="id long")
+    discovery = ObjectParameter("", default={"triggerer": "cron", "config": {"expression": "0 6 * * *"}})
+    discover = prepare = read_next = lambda *arguments: None
+
+    def external_resources(self, configuration):
+        directories = (WrittenDirectory(("discovery",), "copies"),)
+        return replace(super().external_resources(configuration), directories=directories)
+"""
+    directory = project({"app.py": body})
+    external = described(directory, "app.Pages").external
+    assert [finding.code for finding in external.findings] == ["discovery-next"]
+    assert [written.directory for written in external.directories] == [str(Path(directory).absolute() / "copies")]
+
+
 def test_an_error_of_a_shape_is_a_failure(project: Project) -> None:
     """It has the frames of the author's property."""
     body = "@property\ndef shape(self):\n    return StreamletShape(self.nothing)"

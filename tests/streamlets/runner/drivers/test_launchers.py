@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
+from blueprint.catalog import ExternalResources
 from blueprint.core_settings import Isolation, StreamletSettings
 from blueprint.plan import ApplicationPlan, StreamletPlan
 from streamlets.runner.drivers.launchers import LAUNCHERS, DriverProcesses
@@ -17,7 +18,7 @@ from streamlets.spark.session import SessionError
 
 
 def _drivers(directory: Path, groups: dict[str, str | None]) -> DriverProcesses:
-    descriptor: Any = SimpleNamespace(connectors=())
+    descriptor: Any = SimpleNamespace(external=ExternalResources())
     streamlets = (
         StreamletPlan(
             ref=ref,
