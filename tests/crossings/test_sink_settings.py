@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from streamlets.egress.files.type import FORMATS
 from streamlets.egress.staging import staged
 from tests.crossings import sink_readers
+from tests.crossings.combinations import together
 from tests.crossings.sink_rows import COUNT, SCHEMA, expressions, same, write_input
 from tests.crossings.sink_writes import Written
 from tests.crossings.test_sink_options import columns
@@ -57,19 +58,7 @@ SETTINGS: tuple[dict[str, str], ...] = (
 """Settings as a user could write them; a name without `spark.` is one of Hadoop."""
 
 
-def _together(settings: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return as few dictionaries as have all settings, of which one has two values only in different ones."""
-    found: list[dict[str, str]] = []
-    for some in settings:
-        free = (other for other in found if all(other.get(name, value) == value for name, value in some.items()))
-        target = next(free, None)
-        if target is None:
-            found.append(target := {})
-        target |= some
-    return found
-
-
-TOGETHER = _together(SETTINGS)
+TOGETHER = together(SETTINGS)
 """The settings of the gate."""
 
 
@@ -122,9 +111,14 @@ def run(spark: SparkSession, input: Path, root: Path, cell: Cell) -> None:
 
 @pytest.mark.spark
 def test_all_settings_with_each_sink_of_files(spark: SparkSession, input: Path, tmp_path: Path) -> None:
-    """With and without partitions, and merged."""
-    ways = ((), False), (("part",), False), ((), True)
-    cells = [Cell(sink, settings, *way) for sink in FORMATS for settings in TOGETHER for way in ways]
+    """With and without partitions, and merged: each sink in each of these ways and with each of the settings."""
+    ways = (((), False), (("part",), False), ((), True))
+    assert len(TOGETHER) <= len(ways)
+    cells = [
+        Cell(sink, TOGETHER[(row + column) % len(TOGETHER)], *way)
+        for row, sink in enumerate(FORMATS)
+        for column, way in enumerate(ways)
+    ]
     _run_all(spark, input, tmp_path, cells)
 
 

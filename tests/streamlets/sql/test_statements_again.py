@@ -46,7 +46,15 @@ STATEMENTS = {
 }
 """Statements by the row of the table that allows them. Several are separated by `;`."""
 
-CASES = [(row, statement) for row, statements in STATEMENTS.items() for statement in statements]
+STATEMENTS_ALONE = tuple(statement for statements in STATEMENTS.values() for statement in statements)
+TOGETHER = "; ".join(STATEMENTS_ALONE)
+EACH = pytest.mark.parametrize(
+    "statements",
+    [
+        pytest.param(TOGETHER, id="all of them"),
+        *(pytest.param(statement, id=statement, marks=pytest.mark.full) for statement in STATEMENTS_ALONE),
+    ],
+)
 
 
 def test_every_allowed_statement_has_a_case() -> None:
@@ -54,15 +62,15 @@ def test_every_allowed_statement_has_a_case() -> None:
     assert set(STATEMENTS) == {*SESSION, *(f"CREATE {noun}" for noun in CREATED)}
 
 
-@pytest.mark.parametrize(("row", "statement"), CASES, ids=[statement for _, statement in CASES])
-def test_a_statement_can_be_executed_again(row: str, statement: str, spark: SparkSession, tmp_path: Path) -> None:
+@EACH
+def test_statements_can_be_executed_again(statements: str, spark: SparkSession, tmp_path: Path) -> None:
     """`--plans` builds the logic twice in one session, as the runner does at a restart, and finds nothing."""
     (tmp_path / "added.txt").write_text("text")
     (tmp_path / "numbers").mkdir()
     job = tmp_path / "job.sql"
     job.write_text(
         "CREATE STREAM numbers (id BIGINT) FROM json OPTIONS ('path' = 'numbers');\n"
-        f"{statement.format(directory=tmp_path)};\n"
+        f"{statements.format(directory=tmp_path)};\n"
         "SAVE STREAM numbers TO json OPTIONS ('path' = 'out');\n"
     )
     verification = verify(
@@ -72,11 +80,11 @@ def test_a_statement_can_be_executed_again(row: str, statement: str, spark: Spar
     assert [item.headline for item in verification.diagnostics] == []
 
 
-@pytest.mark.parametrize(("row", "statement"), CASES, ids=[statement for _, statement in CASES])
-def test_the_testkit_executes_it_again(row: str, statement: str, kit: Testkit, tmp_path: Path) -> None:
+@EACH
+def test_the_testkit_executes_them_again(statements: str, kit: Testkit, tmp_path: Path) -> None:
     """The step after a failed one builds the logic again in the same session, and continues."""
     (tmp_path / "added.txt").write_text("text")
-    job = f"{statement.format(directory=tmp_path)}; SAVE STREAM numbers TO copied;"
+    job = f"{statements.format(directory=tmp_path)}; SAVE STREAM numbers TO copied;"
     schema = {"numbers": "id bigint not null"}, {"copied": "id bigint not null"}
     app = kit.streamlet(Sql, inlets=schema[0], outlets=schema[1], parameters={"statements": job})
     for number in range(2):
