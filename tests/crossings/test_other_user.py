@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,7 +172,10 @@ def test_ports(attacked: Attacked) -> None:
     }
     assert len(ports) >= 5  # py4j in both directions, RPCs, blocks, accumulators
     assert {host for host, _ in ports} == {"127.0.0.1"}
-    answers = {(port, name): answer((host, port), probe) for host, port in ports for name, probe in PROBES.items()}
+    probes = [(host, port, name) for host, port in ports for name in PROBES]
+    with ThreadPoolExecutor(len(probes)) as strangers:  # a silent port is waited for
+        received = strangers.map(lambda probe: answer(probe[:2], PROBES[probe[2]]), probes)
+        answers = {probe[1:]: text for probe, text in zip(probes, received, strict=True)}
     assert {key: received for key, received in answers.items() if not is_refusal(received)} == {}
     wait_until(lambda: REFUSED in attacked.output.read_text(), 60, "the refusal is printed")
     assert "SaslMessage" in (attacked.state.logs / "spark.log").read_text()
