@@ -20,7 +20,6 @@ from cli.verification.descriptors import CLASSES
 if TYPE_CHECKING:
     from blueprint.core_settings import Isolation
     from blueprint.plan import ApplicationPlan
-    from streamlets.runner.events.view import View
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
@@ -66,6 +65,11 @@ if TYPE_CHECKING:
     help="The output format: a live table, one line per event, or one JSON object per event; auto is table on a "
     "terminal, otherwise lines; json is an older name of jsonl.",
 )  # fmt: skip
+@click.option(
+    "--view", "views", multiple=True, metavar="NAME[=ARGUMENT]",
+    help="Show the run by a further view, also one of another package: jsonl=FILE appends each event to a file as a "
+    "JSON object; may be repeated.",
+)  # fmt: skip
 def run(
     arguments: Sequence[str],
     conf: Sequence[str],
@@ -81,6 +85,7 @@ def run(
     fail_fast: bool,
     log_format: str,
     form: str,
+    views: Sequence[str],
 ) -> None:
     """Verify an application, then run it until it is stopped.
 
@@ -95,12 +100,14 @@ def run(
     continue, and 2 if the blueprint or the arguments are wrong or the state of the last run cannot be continued.
     """
     from blueprint.diagnostics.report import summary
+    from cli.output.views import entered, open_views
     from cli.runs.process import ThisRun, arguments_of
     from cli.verification.continuation import Continuation, lost_queries
     from cli.verification.findings import refuse, verify_with_logic
     from streamlets.runner.run import RunOptions
     from streamlets.runner.run import run as run_plan
     from streamlets.runner.state_directory.directory import StateError
+    from streamlets.runner.views import ViewContext, ViewError
     from streamlets.spark.session import SessionError
 
     environment = dict(os.environ)  # `--plans` starts Spark, which changes it
@@ -121,9 +128,11 @@ def run(
         _confirm(state)
     if fresh and (note := _kept(plan)):
         click.echo(note, err=True)
-    inlets = [inlet for streamlet in plan.streamlets for inlet in streamlet.inlets]
-    topics = {(inlet.streamlet, inlet.name): inlet.topic for inlet in inlets}
-    view = _view(form, state, topics if available_now else None)
+    context = ViewContext(plan=plan, state=state, bounded=available_now)
+    try:
+        shown = open_views(_output(form), views, context)
+    except ViewError as problem:
+        raise click.UsageError(str(problem)) from None
     this_run = ThisRun(_options(click.get_current_context().params, state), environment=environment)
     options = RunOptions(
         state=state,
@@ -144,10 +153,12 @@ def run(
         ),
     )
     try:
-        with view:
-            code, upgrade = run_plan(plan, options, [view], view.print_line)
+        with entered(shown):
+            code, upgrade = run_plan(plan, options, shown, shown[0].print_line)
     except (StateError, SessionError) as failure:
         fail(str(failure), failure.help)
+    except ViewError as problem:
+        fail(str(problem))
     if upgrade is not None:
         this_run.become(upgrade)
     raise SystemExit(code)
@@ -166,6 +177,7 @@ def _options(parameters: Mapping[str, Any], state: StateDirectory) -> tuple[str,
         *("--drain-timeout", f"{parameters['drain_timeout']:f}s"),
         *("--log-format", parameters["log_format"]),
         *("--format", parameters["form"]),
+        *(argument for view in parameters["views"] for argument in ("--view", view)),
     )
 
 
@@ -192,16 +204,7 @@ def _kept(plan: ApplicationPlan) -> str:
     )
 
 
-def _view(form: str, state: StateDirectory, topics: Mapping[tuple[str, str], str] | None) -> View:
-    """Return the view of the run; `topics` as for `TableView`."""
-    from blueprint.hocon import shown_name
-    from cli.output.live import JsonView, LineView, TableView
-
-    logs = shown_name(state.logs)
-    match form if form != "auto" else "table" if sys.stdout.isatty() else "lines":
-        case "jsonl" | "json":
-            return JsonView()
-        case "table":
-            return TableView(logs, topics=topics)
-        case _:
-            return LineView(logs)
+def _output(form: str) -> str:
+    """Return the name of the view on the standard output."""
+    default = "table" if sys.stdout.isatty() else "lines"
+    return {"auto": default, "json": "jsonl"}.get(form, form)

@@ -7,7 +7,8 @@ import sys
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TextIO
 
 import click
 
@@ -37,18 +38,27 @@ _STYLES = {Importance.WARNING: "yellow", Importance.ERROR: "bold red"}
 
 
 class JsonView(View):
-    """Prints events as JSON lines on the standard output; all other output goes to the standard error."""
+    """Writes events as JSON lines, to a file or the standard output; then all other output goes to the standard error.
 
-    def __init__(self) -> None:
-        self._out = sys.stdout
-        self._redirected = contextlib.redirect_stdout(sys.stderr)
+    Arguments:
+        file: is appended to; default: the standard output.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._out: TextIO = sys.stdout
+        self._opened = contextlib.ExitStack()
+        self.on_stdout = file is None
 
     def __enter__(self) -> Self:
-        self._redirected.__enter__()
+        if self._file is None:
+            self._opened.enter_context(contextlib.redirect_stdout(sys.stderr))
+        else:
+            self._out = self._opened.enter_context(self._file.open("a", encoding="utf-8", buffering=1))
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._redirected.__exit__(None, None, None)
+        self._opened.close()
 
     def event(self, event: Event, status: RunStatus) -> None:
         """Print the event."""
@@ -65,6 +75,8 @@ class LineView(View):
     Arguments:
         logs: the directory of the log files, as it is shown.
     """
+
+    on_stdout = True
 
     def __init__(self, logs: str) -> None:
         self._logs = logs
@@ -113,6 +125,8 @@ class TableView(View):
         topics: the topic that each inlet reads, by the streamlet's name and the inlet's, for a run that ends when all
             records are processed; None for any other run.
     """
+
+    on_stdout = True
 
     def __init__(
         self, logs: str, console: Console | None = None, *, topics: Mapping[tuple[str, str], str] | None = None

@@ -10,7 +10,13 @@ from streamlets.runner.events.status import RunStatus
 
 
 class View(ABC):
-    """Shows the events of a run while it is entered."""
+    """Shows the events of a run while it is entered.
+
+    Attributes:
+        on_stdout: whether it writes to the standard output, which one view of a run can do.
+    """
+
+    on_stdout: bool = False
 
     def __enter__(self) -> Self:
         return self
@@ -20,7 +26,7 @@ class View(ABC):
 
     @abstractmethod
     def event(self, event: Event, status: RunStatus) -> None:
-        """Show an event; it is called in the thread of the run, which waits for it.
+        """Show an event.
 
         Arguments:
             event: what happened.

@@ -1,0 +1,103 @@
+"""The views that `flow run` can have: its output, and further ones by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from blueprint.hocon import shown_name
+from blueprint.settings.secrets import secrets_of
+from blueprint.spelling import suggestion
+from cli.output.live import JsonView, LineView, TableView
+from streamlets.plugins import PluginError, Plugins
+from streamlets.runner.events.detached import Detached
+from streamlets.runner.events.view import View
+from streamlets.runner.views import VIEWS_GROUP, ViewContext, ViewError, ViewType
+
+
+class JsonLines:
+    """Events as JSON lines, on the standard output or in a file."""
+
+    def open(self, context: ViewContext) -> View:
+        """Return the view; its argument is the file, to which it appends."""
+        return JsonView(Path(context.argument) if context.argument else None)
+
+
+class Lines:
+    """A line per event on the standard output."""
+
+    def open(self, context: ViewContext) -> View:
+        """Return the view."""
+        return LineView(shown_name(context.state.logs))
+
+
+class Table:
+    """A live table on the terminal."""
+
+    def open(self, context: ViewContext) -> View:
+        """Return the view."""
+        inlets = [inlet for streamlet in context.plan.streamlets for inlet in streamlet.inlets]
+        topics = {(inlet.streamlet, inlet.name): inlet.topic for inlet in inlets}
+        return TableView(shown_name(context.state.logs), topics=topics if context.bounded else None)
+
+
+VIEWS: Plugins[ViewType] = Plugins(
+    VIEWS_GROUP,
+    "view",
+    {kind.__name__.lower(): f"{__name__}:{kind.__name__}" for kind in (Lines, Table)}
+    | {"jsonl": f"{__name__}:JsonLines"},
+    ("open",),
+)
+"""The views by name."""
+
+
+def open_views(output: str, more: Sequence[str], context: ViewContext) -> tuple[View, ...]:
+    """Return the views of a run, its output first. Each of the others has a thread of its own.
+
+    Arguments:
+        output: the name of the view on the standard output.
+        more: further views, as `NAME` or `NAME=ARGUMENT`.
+        context: of the output.
+
+    Raises:
+        ViewError: a view is not known, cannot be opened, or needs the standard output, too.
+    """
+    shown = VIEWS[output].open(context)
+    return (shown, *(_detached(text, context, shown.print_line) for text in more))
+
+
+def _detached(text: str, context: ViewContext, print_line: Callable[[str], None]) -> View:
+    name, _, argument = text.partition("=")
+    try:
+        view = VIEWS[name].open(replace(context, argument=argument))
+    except KeyError:
+        raise ViewError(f"there is no view `{name}`; {suggestion(name, VIEWS)}") from None
+    except (PluginError, ViewError) as error:
+        raise ViewError(f"the view `{name}` cannot be opened: {error}") from None
+    if view.on_stdout:
+        raise ViewError(f"the view `{text}` needs the standard output; request it by `--format {name}`")
+    secrets = secrets_of(context.plan)
+
+    def failed(error: Exception) -> None:
+        cause = secrets.masked(f"{type(error).__name__}: {error}")
+        print_line(f"warning: the view `{name}` has failed and shows nothing more; the run goes on: {cause}")
+
+    return Detached(view, failed)
+
+
+@contextmanager
+def entered(views: Sequence[View]) -> Iterator[None]:
+    """Enter the views of a run, and leave them in reverse order.
+
+    Raises:
+        ViewError: a view cannot be entered.
+    """
+    with ExitStack() as stack:
+        for view in views:
+            try:
+                stack.enter_context(view)
+            except OSError as error:
+                raise ViewError(f"a view cannot be opened: {error}") from error
+        yield
