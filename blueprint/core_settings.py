@@ -134,6 +134,25 @@ class InletSettings:
         POSITIVE, "How many records a batch reads, in whole commits: one commit at least, more as long as they fit."
     )
     starting: Starting = setting(_STARTING, "Where a new reader begins.", "earliest")
+    sequential: bool = setting(
+        BOOLEAN,
+        "Whether the streamlet starts only when all producers of the inlet's topic have ended.",
+        "false",
+        elsewhere=("sequentialModeEnabled", "sequential-mode-enabled"),
+    )
+    sync_open: bool = setting(
+        BOOLEAN,
+        "Whether the streamlet starts only when all producers of the inlet's topic have opened.",
+        "false",
+        elsewhere=("syncConnectionsOpen", "sync-connections-open"),
+    )
+    open_timeout: Duration = setting(
+        DURATION,
+        "How long the streamlet waits for a producer of the inlet's topic to open, with `sync-open` for all of them, "
+        "before it fails. With 0 it does not wait for one, and with `sync-open` it waits without a limit.",
+        "0 seconds",
+        elsewhere=("portOpenTimeoutMs", "port-open-timeout-ms"),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

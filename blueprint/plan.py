@@ -153,8 +153,15 @@ class ApplicationPlan:
         """Return the inlets that read a topic."""
         return tuple(inlet for plan in self.streamlets for inlet in plan.inlets if inlet.topic == topic_id)
 
+    def writers_of(self, topic_id: str) -> frozenset[str]:
+        """Return the streamlets that write a topic.
+
+        Raises:
+            KeyError: it does not exist.
+        """
+        return frozenset(path.rpartition(".")[0] for path in self.topic(topic_id).producers)
+
     def producers_of(self, ref: str) -> tuple[str, ...]:
         """Return the streamlets, other than `ref`, that write a topic which `ref` reads, sorted."""
-        topics = {inlet.topic for inlet in self.streamlet(ref).inlets}
-        producers = {path.rpartition(".")[0] for topic in self.topics if topic.id in topics for path in topic.producers}
-        return tuple(sorted(producers - {ref}))
+        writers = frozenset[str]().union(*(self.writers_of(inlet.topic) for inlet in self.streamlet(ref).inlets))
+        return tuple(sorted(writers - {ref}))

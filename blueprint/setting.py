@@ -36,6 +36,7 @@ class Setting:
         secret: whether no output may show its value. Settings with a name such as `password` are always secret.
         columns: whether its value names columns of the port.
         otherwise: describes the value if nothing is set, where it is not the same for every application.
+        elsewhere: the keys of the setting in other systems, with the same values; a finding replaces them.
     """
 
     key: str
@@ -46,6 +47,7 @@ class Setting:
     secret: bool = False
     columns: bool = False
     otherwise: str = ""
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -83,6 +85,7 @@ def setting(
     otherwise: str = "",
     secret: bool = False,
     columns: bool = False,
+    elsewhere: tuple[str, ...] = (),
 ) -> T: ...
 @overload
 def setting(
@@ -97,6 +100,7 @@ def setting(
     otherwise: str = "",
     secret: bool = False,
     columns: bool = False,
+    elsewhere: tuple[str, ...] = (),
 ) -> Any:
     """Declare a field of a dataclass as a setting. The default of the field is the value of `default`, else None.
 
@@ -108,8 +112,11 @@ def setting(
         otherwise: as in `Setting`.
         secret: as in `Setting`.
         columns: as in `Setting`.
+        elsewhere: as in `Setting`.
     """
-    declared = Setting(key, type, doc, default, otherwise=otherwise, secret=secret, columns=columns)
+    declared = Setting(
+        key, type, doc, default, otherwise=otherwise, secret=secret, columns=columns, elsewhere=elsewhere
+    )
     return field(default=declared.typed_default(), metadata={_SETTING: declared})
 
 

@@ -40,6 +40,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Explanation": (
         "docs/comparison.md",
         "docs/supervision.md",
+        "docs/ports.md",
         "docs/architecture.md",
         "docs/decisions/README.md",
         "benchmarks/*.md",

@@ -81,6 +81,11 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "client-setting-doubt": Code(_WARNING, "a client or a topic may not have a setting, or a file does not exist"),
         "transaction-split": Code(_WARNING, "a batch may have only a part of a transaction of a spout"),
         "cycle": Code(_ERROR, "streamlets form a cycle"),
+        "inlet-cannot-open": Code(_ERROR, "an inlet waits for a producer that waits for its streamlet"),
+        "inlet-waits-for-ever": Code(_WARNING, "an inlet waits for the end of a producer that does not end by itself"),
+        "inlet-waits-for-nothing": Code(
+            _WARNING, "an inlet is to wait for producers, but no streamlet writes its topic"
+        ),
         "cycle-not-there": Code(_WARNING, "`allow-cycles` names a streamlet that is not in a cycle"),
     },
     "Contracts": {

@@ -75,7 +75,16 @@ def _section_findings(section: ObjectValue, node: SettingNode, path: tuple[str, 
             yield from _option_findings(value, (*path, key))
         else:
             known, headline = [*node.children], f"{where} has no setting `{key}`"
-            yield _unknown_setting(value, headline, key, near(key, known), known, taken=section.fields)
+            if (meant := _keys_elsewhere(node).get(key)) is not None:
+                yield _unknown_setting(value, headline, key, [meant], [], taken=section.fields, meant=meant)
+            else:
+                yield _unknown_setting(value, headline, key, near(key, known), known, taken=section.fields)
+
+
+def _keys_elsewhere(node: SettingNode) -> dict[str, str]:
+    """Return the key of each setting in a section by its keys in other systems."""
+    declared = {key: inner.setting for key, inner in node.children.items() if inner.setting is not None}
+    return {other: key for key, setting in declared.items() for other in setting.elsewhere}
 
 
 def _value_findings(value: Value, node: SettingNode, path: tuple[str, ...]) -> Iterator[Diagnostic]:
@@ -178,8 +187,9 @@ def _wrong_type(
 
 
 def _unknown_setting(
-    value: Value, headline: str, key: str, close: Sequence[str], known: Sequence[str], *, taken: Container[str]
-) -> Diagnostic:
+    value: Value, headline: str, key: str, close: Sequence[str], known: Sequence[str], *, taken: Container[str],
+    meant: str | None = None,
+) -> Diagnostic:  # fmt: skip
     """Return the finding for a key that is not a setting.
 
     Arguments:
@@ -189,12 +199,13 @@ def _unknown_setting(
         close: the settings that may have been meant, the closest first.
         known: the settings that are valid there.
         taken: the keys that are set next to it.
+        meant: the setting that was certainly meant; None to find it by its spelling.
     """
     if close:
         helps = [f"did you mean {alternatives(close)}?"]
     else:
         helps = [f"known settings are {listing(sorted(known))}"] if known else []
-    only = misspelling_of(key, known or close)
+    only = meant or misspelling_of(key, known or close)
     fix = rename_key(FixKind.RENAME_SETTING, value, key, only) if only is not None and only not in taken else None
     return finding("unknown-setting", headline, key_span_of(value), help=helps, fix=fix)
 

@@ -21,13 +21,15 @@ _ENDED = ("paused", "stopped", "completed", "failed")
 
 
 def state(streamlet: StreamletStatus, now: float) -> str:
-    """Return a streamlet's state, or what it waits for, with the age of a long batch or the time until its restart.
+    """Return a streamlet's state, or what it waits for, with the age of a long batch, the time until its restart, or
+    the time that it has waited.
 
     Arguments:
         now: the current time in seconds since the epoch.
     """
+    from streamlets.runner.events.status import wait_text
 
-    shown = streamlet.waiting or streamlet.state
+    shown = wait_text(streamlet.waiting, streamlet.waits_since, streamlet.waits_until, now) or streamlet.state
     if streamlet.running is not None:
         seconds = now - streamlet.running.since
         if streamlet.stuck:

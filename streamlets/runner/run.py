@@ -30,6 +30,7 @@ from streamlets.runner.hosts import Host, HostContext
 from streamlets.runner.kinds import on_spark, open_hosts, require_kinds
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.observer import Observer, observing
+from streamlets.runner.openings import openings_of
 from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.periodic import repeating
 from streamlets.runner.signals import stopping_on_signals
@@ -314,6 +315,7 @@ class _Supervision:
             self.hosts.units,
             {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets},
             Environment(emit=self.events.publish),
+            openings=openings_of(plan),
             in_order=options.bounded,
             drain_within=options.drain_within,
             fail_fast=options.fail_fast,
@@ -332,6 +334,8 @@ class _Supervision:
             self._report_rows_in_state(supervisor.units)
         if supervisor.failed:
             return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
+        if supervisor.deadlock:
+            return FAILED, supervisor.deadlock
         return ALL_ENDED, reason
 
     def _watch(self, supervisor: Supervisor) -> str:

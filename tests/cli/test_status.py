@@ -97,6 +97,16 @@ def test_what_a_starting_streamlet_waits_for(status: Status) -> None:
     assert cells(row)[:2] == ["mean", "waiting for gauges"]
 
 
+def test_a_wait_with_a_limit_shows_both(status: Status) -> None:
+    """The table has the time that has passed and the limit, and JSON has their timestamps."""
+    now = time.time()
+    waits = UnitChanged(
+        now, UnitId("mean", ""), "starting", waiting="waiting for gauges", waits_since=now - 12, waits_until=now + 18
+    )
+    _, row = status(waits)
+    assert cells(row)[:2] == ["mean", "waiting for gauges; 12 s of 30 s"]
+
+
 def test_tasks_of_a_batch_source_have_their_age_and_failures(status: Status) -> None:
     """The age is that of the oldest task that waits; failed tasks are those that were not retried."""
     now, discovery = time.time(), UnitId("mean", "discovery")

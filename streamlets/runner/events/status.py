@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
+from blueprint.wording import span
+
 State = Literal["starting", "running", "draining", "backing-off", "paused", "stopped", "completed", "failed"]
 
 UP: frozenset[State] = frozenset({"running", "draining"})
@@ -85,6 +87,8 @@ class UnitStatus:
         recent: rows of the last seconds, as far back as `RATE_WINDOW`: the time of the first batch in each second, and
             the sum of the rows read in that second, or written by a unit that reads none.
         waiting: what it waits for while it is `starting`.
+        waits_since: when it began to wait; None if it does not.
+        waits_until: when it fails if it still waits then; None for never.
         tasks: the tasks of a batch source, see `OpenTasks`; None if it has none.
     """
 
@@ -109,6 +113,8 @@ class UnitStatus:
     recent: tuple[tuple[float, int], ...] = ()
     running: RunningBatch | None = None
     waiting: str = ""
+    waits_since: float | None = None
+    waits_until: float | None = None
     tasks: OpenTasks | None = None
 
     def rate(self, now: float) -> float:
@@ -134,6 +140,8 @@ class StreamletStatus:
 
     Arguments:
         waiting: what it waits for while it is `starting`; empty if unknown.
+        waits_since: as in `UnitStatus`.
+        waits_until: as in `UnitStatus`.
     """
 
     ref: str
@@ -141,6 +149,8 @@ class StreamletStatus:
     cause: str
     units: tuple[UnitStatus, ...]
     waiting: str = ""
+    waits_since: float | None = None
+    waits_until: float | None = None
 
     @property
     def since(self) -> float:
@@ -265,7 +275,23 @@ class RunStatus:
         waiting = shown.waiting if shown else ""
         if state == "starting" and ref in self.without_spark:
             waiting = waiting or "starting Spark"
-        return StreamletStatus(ref, state, shown.cause if shown else "", units, waiting)
+        if shown is None:
+            return StreamletStatus(ref, state, "", units, waiting)
+        return StreamletStatus(ref, state, shown.cause, units, waiting, shown.waits_since, shown.waits_until)
+
+
+def wait_text(waiting: str, since: float | None, until: float | None, now: float) -> str:
+    """Return what a unit waits for with the time that has passed and the limit, if there is one.
+
+    Arguments:
+        waiting: what it waits for, such as `waiting for clicks`.
+        since: when it began to wait, in seconds since the epoch.
+        until: when it fails; None for never.
+        now: the current time.
+    """
+    if since is None or until is None:
+        return waiting
+    return f"{waiting}; {span(now - since)} of {span(until - since)}"
 
 
 def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 
 from blueprint.wording import counted, span
 from streamlets.runner.events.event import Importance, UnitEvent
-from streamlets.runner.events.status import UP, OpenTasks, RunningBatch, RunStatus, State, UnitStatus, summed
+from streamlets.runner.events.status import UP, OpenTasks, RunningBatch, RunStatus, State, UnitStatus, summed, wait_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class UnitChanged(UnitEvent):
         retry_in: seconds until the next restart.
         restarts: the restarts since the unit was last stable.
         waiting: with `starting`: what it waits for, such as `waiting for clicks`.
+        waits_since: with `waiting`: when it began to wait, in seconds since the epoch; None for `time`.
+        waits_until: when it fails if it still waits then; None for never.
     """
 
     state: State
@@ -29,6 +31,8 @@ class UnitChanged(UnitEvent):
     retry_in: float | None = None
     restarts: int = 0
     waiting: str = ""
+    waits_since: float | None = None
+    waits_until: float | None = None
 
     @property
     def importance(self) -> Importance:
@@ -56,7 +60,7 @@ class UnitChanged(UnitEvent):
 
     @property
     def _headline(self) -> str:
-        waiting = f", {self.waiting}" if self.waiting else ""
+        waiting = f", {wait_text(self.waiting, self.waits_since, self.waits_until, self.time)}" if self.waiting else ""
         retry = f", restart in {self.retry_in:.1f} s" if self.retry_in is not None else ""
         return f"{self.unit}: {self.state}{waiting}{retry}"
 
@@ -78,6 +82,8 @@ class UnitChanged(UnitEvent):
             running=unit.running if up else None,
             recent=unit.recent if up else (),
             waiting=self.waiting,
+            waits_since=(self.waits_since or self.time) if self.waiting else None,
+            waits_until=self.waits_until,
         )
 
 

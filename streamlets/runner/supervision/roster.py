@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from blueprint.wording import counted
 from streamlets.runner.events.status import UnitId
+from streamlets.runner.supervision.gate import Go, Opening, TimedOut, Wait, gate
 from streamlets.runner.supervision.watched import FINAL, Watched
 
 
@@ -14,15 +16,26 @@ class Roster:
     Arguments:
         watched: the units in topological order.
         producers: for each streamlet, the streamlets that write the topics it reads.
-        in_order: whether a streamlet starts only once its producers are over.
+        openings: what the inlets of streamlets require before they start.
+        in_order: whether every inlet requires that its producers are over, and nothing else.
 
     Attributes:
         ending: whether the run is being stopped, so that no unit will be resumed.
         hurried: whether units are drained without waiting for their producers.
     """
 
-    def __init__(self, watched: Iterable[Watched], producers: Mapping[str, Iterable[str]], *, in_order: bool) -> None:
+    def __init__(
+        self,
+        watched: Iterable[Watched],
+        producers: Mapping[str, Iterable[str]],
+        openings: Mapping[str, Iterable[Opening]],
+        *,
+        in_order: bool,
+    ) -> None:
         self._producers = {ref: frozenset(refs) - {ref} for ref, refs in producers.items()}
+        self._openings = {ref: tuple(required) for ref, required in openings.items()}
+        if in_order:
+            self._openings = {ref: (Opening(producers=refs, sequential=True),) for ref, refs in self._producers.items()}
         self._in_order = in_order
         self.ending = self.hurried = False
         self._set({unit.unit.id: unit for unit in watched})
@@ -54,17 +67,49 @@ class Roster:
         producers = self._producers.get(watched.unit.id.streamlet, frozenset())
         return sorted(ref for ref in producers if not all(map(self.over, self.of(ref))))
 
-    def awaited_producers(self, watched: Watched) -> list[str]:
-        """Return the producers that must be over before a unit may start."""
-        return self.unfinished_producers(watched) if self._in_order else []
-
-    def may_start(self, watched: Watched) -> bool:
+    def gate(self, watched: Watched, now: float) -> Go | Wait | TimedOut:
         """Return whether a unit may start. All queries of a streamlet must have ended before a request about the whole
-        streamlet lets one start again."""
-        ending = any(
-            other.launched and other.then in ("pause", "restart") for other in self.of(watched.unit.id.streamlet)
+        streamlet lets one start again.
+
+        Arguments:
+            now: the time on the clock of the supervisor, in seconds.
+        """
+        ref = watched.unit.id.streamlet
+        if any(other.launched and other.then in ("pause", "restart") for other in self.of(ref)):
+            return Wait((), now)
+        openings = self._openings.get(ref, ())
+        producers = frozenset[str]().union(*(opening.producers for opening in openings))
+        return gate(
+            openings,
+            opened={ref for ref in producers if all(unit.opened for unit in self.of(ref))},
+            ended={ref for ref in producers if self._ended(ref)},
+            since=now if watched.waits_since is None else watched.waits_since,
+            now=now,
         )
-        return not ending and not self.awaited_producers(watched)
+
+    def described(self, wait: Wait) -> str:
+        """Return what a unit waits for, with the states of producers that will not open or end by themselves."""
+        return f"waiting for {', '.join(map(self._named, wait.producers)) or 'its other queries'}"
+
+    def _named(self, ref: str) -> str:
+        states = {unit.state for unit in self.of(ref)}
+        state = next((state for state in ("failed", "paused") if state in states), "")
+        return f"{ref} ({state})" if state else ref
+
+    def _ended(self, ref: str) -> bool:
+        """Return whether a streamlet has ended. One that has failed has not, unless the run is in order: it may be
+        started again on request."""
+        return all(self.over(unit) and (self._in_order or unit.state != "failed") for unit in self.of(ref))
+
+    @property
+    def deadlock(self) -> str:
+        """Why no unit can start any more without a request, empty as long as one can: those that are not over wait for
+        each other, or for units that have failed, and no limit ends their wait."""
+        left = [watched for watched in self if not self.over(watched)]
+        if not left or not all(watched.waits and watched.due is None for watched in left):
+            return ""
+        more = f"; {counted(len(left) - 1, 'other unit waits', 'other units wait')}, too" if len(left) > 1 else ""
+        return f"nothing is running, and `{left[0].unit.id}` is {left[0].waiting}{more}"
 
     def to_drain(self) -> list[Watched]:
         """Return the units to drain now: those without unfinished producers, whose last records can then be read."""

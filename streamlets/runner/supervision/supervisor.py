@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from blueprint.wording import counted
+from blueprint.wording import counted, span
 from streamlets.runner.events.run_events import RunStopping
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitSplit
@@ -23,6 +23,7 @@ from streamlets.runner.supervision.facts import (
     StopNow,
     Unit,
 )
+from streamlets.runner.supervision.gate import Go, Opening, TimedOut, Wait
 from streamlets.runner.supervision.roster import Roster
 from streamlets.runner.supervision.steering import Steering
 from streamlets.runner.supervision.watched import Watched
@@ -45,11 +46,16 @@ class Supervisor:
         units: the units in topological order.
         producers: for each streamlet, the streamlets that write the topics it reads.
         environment: clocks, randomness, and where the events go.
-        in_order: for a bounded run: start a streamlet only once its producers are over, and let a unit fail for good
-            that fails again and again without progress. Otherwise all start at once, and only settings limit restarts.
+        openings: what the inlets of streamlets require before they start; without requirements all start at once.
+        in_order: for a bounded run: start a streamlet only once its producers are over, whatever its inlets require,
+            and let a unit fail for good that fails again and again without progress. Otherwise only settings limit
+            restarts.
         drain_within: seconds after which a drain becomes a stop at once; None for never.
         fail_fast: drain the run as soon as one unit has failed for good.
         paused: the streamlets that stay stopped until they are resumed, with the cause.
+
+    Attributes:
+        deadlock: why the run is ended because no unit could start any more, see `Roster.deadlock`; empty if it is not.
     """
 
     def __init__(
@@ -58,12 +64,14 @@ class Supervisor:
         producers: Mapping[str, Iterable[str]],
         environment: Environment,
         *,
+        openings: Mapping[str, Iterable[Opening]] | None = None,
         in_order: bool,
         drain_within: float | None = None,
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
     ) -> None:
-        self._roster = Roster((Watched(unit, environment) for unit in units), producers, in_order=in_order)
+        everything = [Watched(unit, environment) for unit in units]
+        self._roster = Roster(everything, producers, openings or {}, in_order=in_order)
         self._steering = Steering(self._roster, drain_within)
         self._in_order = in_order
         self._environment = environment
@@ -74,14 +82,19 @@ class Supervisor:
         self._stopping = False
         self._hurry_at: float | None = None
         self._last_failure = float("-inf")
+        self.deadlock = ""
         for watched in self._roster:
             if paused and watched.unit.id.streamlet in paused:
                 watched.pause(paused[watched.unit.id.streamlet])
         for watched in self._roster:
-            if watched.state != "paused":
-                awaited = self._roster.awaited_producers(watched)
-                watched.due = None if awaited else self._timer()
-                watched.enter("starting", waiting=f"waiting for {', '.join(awaited)}" if awaited else "")
+            if watched.state == "paused":
+                continue
+            gate = self._roster.gate(watched, self._timer())
+            if isinstance(gate, Wait):
+                watched.wait(gate, self._roster.described(gate))
+            else:
+                watched.due = self._timer()
+                watched.enter("starting")
 
     @property
     def done(self) -> bool:
@@ -123,12 +136,15 @@ class Supervisor:
             self._drain()
         for watched in self._roster:
             if watched.due is not None and watched.due <= now:
-                watched.start()
+                self._admit(watched)
             if watched.until is not None and watched.until <= now:
                 watched.until = None
                 watched.unit.stop()
         ahead = [time for watched in self._roster for time in (watched.due, watched.until)]
         waiting = [time for time in (*ahead, self._deadline, self._hurry_at) if time is not None]
+        if not waiting and not self.ending and (deadlock := self._roster.deadlock):
+            self.deadlock = deadlock
+            self._begin_drain(deadlock, None)
         return max(0.0, min(waiting) - self._timer()) if waiting else None
 
     def handle(self, fact: Fact) -> None:
@@ -190,8 +206,22 @@ class Supervisor:
         watched = self._roster.find(unit)
         return watched if watched is not None and watched.launched and watched.run == run else None
 
+    def _admit(self, watched: Watched) -> None:
+        """Start a unit that is due if its gate is open; otherwise let it wait, or fail if it has waited too long."""
+        match self._roster.gate(watched, self._timer()):
+            case Go():
+                watched.start()
+            case Wait() as wait:
+                watched.wait(wait, self._roster.described(wait))
+            case TimedOut(missing, within):
+                self._retry(watched, Failure(f"{', '.join(missing)} did not open within {span(within)}"))
+                self._after_failure(watched)
+
     def _started(self, watched: Watched) -> None:
+        opened = watched.opened
         watched.enter("running")
+        if not opened:
+            self._release()
         if self.ending:
             self._drain()
         elif watched.then is not None:
@@ -227,6 +257,10 @@ class Supervisor:
             watched.enter("stopped", f"its last batch failed: {failure.cause}", failure.frames)
         else:
             self._retry(watched, failure or Failure(_UNEXPECTED_END))
+        self._after_failure(watched)
+
+    def _after_failure(self, watched: Watched) -> None:
+        """Carry out `--fail-fast`, and release the units that waited for this one."""
         if watched.state == "failed" and self._fail_fast and not self.ending:
             self._begin_drain(f"{watched.unit.id} failed for good, and --fail-fast is set", None)
         self._release()
@@ -257,8 +291,8 @@ class Supervisor:
             self._drain()
             return
         for watched in self._roster:
-            if watched.waits and self._roster.may_start(watched):
-                watched.due = self._timer()
+            if watched.waits:
+                watched.due = self._timer()  # its gate is looked at
 
     def _begin_drain(self, cause: str, within: float | None) -> None:
         if self._stopping:

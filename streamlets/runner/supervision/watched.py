@@ -10,6 +10,7 @@ from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.supervision.backoff import Attempts
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Unit
+from streamlets.runner.supervision.gate import Wait
 from streamlets.spark.failure import Failure
 
 FINAL: frozenset[State] = frozenset({"stopped", "completed", "failed"})
@@ -29,7 +30,10 @@ class Watched:
         then: the request that is carried out once it has ended.
         because: the cause of that request.
         until: when the drain for that request is aborted.
+        cause: why it is in its state; empty without a particular cause.
         waiting: what it waits for while it is starting.
+        waits_since: when it began to wait for its producers, on the clock of `due`; None if it does not wait.
+        has_run: whether it has been running.
     """
 
     unit: Unit
@@ -44,7 +48,15 @@ class Watched:
     then: Literal["pause", "restart", "stop"] | None = None
     because: str = ""
     until: float | None = None
+    cause: str = ""
     waiting: str = ""
+    waits_since: float | None = None
+    has_run: bool = False
+
+    @property
+    def opened(self) -> bool:
+        """Whether it has been running, or needs not be: it has ended without a failure."""
+        return self.has_run or self.state in ("completed", "stopped")
 
     @property
     def up(self) -> bool:
@@ -53,17 +65,16 @@ class Watched:
 
     @property
     def waits(self) -> bool:
-        """Whether it is to start and waits for other units."""
-        return self.state == "starting" and not self.launched and self.due is None
+        """Whether it is to start as soon as its gate is open."""
+        return self.state == "starting" and not self.launched
 
-    def enter(
-        self, state: State, cause: str = "", frames: tuple[str, ...] = (), wait: float | None = None, waiting: str = ""
-    ) -> None:
+    def enter(self, state: State, cause: str = "", frames: tuple[str, ...] = (), wait: float | None = None) -> None:
         """Enter a state; see `UnitChanged` for the arguments."""
-        self.state, self.waiting = state, waiting
+        self.state, self.cause, self.waiting, self.waits_since = state, cause, "", None
+        self.has_run = self.has_run or state == "running"
         changed = UnitChanged(
             self.environment.clock(), self.unit.id, state, cause, frames,
-            retry_in=wait, restarts=self.attempts.restarts, waiting=waiting,
+            retry_in=wait, restarts=self.attempts.restarts,
         )  # fmt: skip
         self.environment.emit(changed)
 
@@ -76,8 +87,30 @@ class Watched:
             self.attempts = self.attempts.restarted()
             self.enter("starting")
         elif self.waiting:
-            self.enter("starting")
+            self.enter("starting", self.cause)
         self.unit.start(self.run)
+
+    def wait(self, wait: Wait, waiting: str) -> None:
+        """Let it wait until its gate is open; a wait goes on if it waits already.
+
+        Arguments:
+            waiting: what it waits for, for people.
+        """
+        self.due = wait.until
+        self.waits_since = wait.since if wait.producers else None
+        if self.state == "starting" and self.waiting == waiting:
+            return
+        if self.state == "backing-off":
+            self.attempts, self.cause = self.attempts.restarted(), ""
+        self.state, self.waiting = "starting", waiting
+        clock = self.environment.clock()
+        ahead = clock - self.environment.timer()
+        until = None if wait.until is None else wait.until + ahead
+        changed = UnitChanged(
+            clock, self.unit.id, "starting", self.cause, restarts=self.attempts.restarts,
+            waiting=waiting, waits_since=wait.since + ahead, waits_until=until,
+        )  # fmt: skip
+        self.environment.emit(changed)
 
     def drain(self, cause: str = "") -> None:
         """Have it end after its running batch, unless that was requested already."""

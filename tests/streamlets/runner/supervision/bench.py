@@ -14,6 +14,7 @@ from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Started, Unit
+from streamlets.runner.supervision.gate import Opening
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.failure import Failure
 
@@ -68,6 +69,7 @@ class Bench:
         bounded: bool = False,
         retry: Retry | None = None,
         producers: Mapping[str, list[str]] | None = None,
+        openings: Mapping[str, Iterable[Opening]] | None = None,
         drain_within: float | None = None,
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
@@ -87,6 +89,7 @@ class Bench:
                 timer=lambda: self.now,
                 uniform=uniform,
             ),
+            openings=openings,
             in_order=in_order,
             drain_within=drain_within,
             fail_fast=fail_fast,

@@ -1,0 +1,54 @@
+"""What the settings of inlets require before their streamlets start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from blueprint.core_settings import InletSettings
+from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
+from blueprint.quantities import Duration
+from streamlets.runner.openings import openings_of
+from streamlets.runner.supervision.gate import Opening
+from tests.streamlets.channels.topics import READING, topic_plan
+
+_LIMIT = Duration(30 * 10**9)
+_PRODUCERS = frozenset({"gauges", "more"})
+
+
+def _openings(settings: InletSettings, *producers: str) -> tuple[Opening, ...]:
+    """Return the requirements of a streamlet `mean` with one inlet, whose topic has these outlets as producers."""
+    descriptor: Any = None
+    inlet = InletPlan("mean", "in", None, READING, "readings", settings)
+    mean = StreamletPlan(ref="mean", class_name="plant.Mean", descriptor=descriptor, inlets=(inlet,))
+    topic = replace(topic_plan("readings"), producers=producers)
+    plan = ApplicationPlan(name="plant", blueprint="", directory=".", streamlets=(mean,), topics=(topic,))
+    return openings_of(plan)["mean"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (InletSettings(), ()),
+        (InletSettings(sequential=True), (Opening(producers=_PRODUCERS, sequential=True),)),
+        (InletSettings(sync_open=True), (Opening(producers=_PRODUCERS, opened=2),)),
+        (InletSettings(open_timeout=_LIMIT), (Opening(producers=_PRODUCERS, opened=1, within=30.0),)),
+        (
+            InletSettings(sequential=True, sync_open=True, open_timeout=_LIMIT),
+            (Opening(producers=_PRODUCERS, opened=2, within=30.0, sequential=True),),
+        ),
+    ],
+)
+def test_settings_become_requirements(settings: InletSettings, expected: tuple[Opening, ...]) -> None:
+    """Without a setting nothing is required; a timeout alone requires one producer."""
+    assert _openings(settings, "gauges.out", "more.out", "more.dead-letters") == expected
+
+
+def test_only_other_streamlets_of_the_application_are_awaited() -> None:
+    """A topic without them opens at once, and so does one that only the streamlet itself writes."""
+    everything = InletSettings(sequential=True, sync_open=True, open_timeout=_LIMIT)
+    assert _openings(everything) == ()
+    assert _openings(everything, "mean.out") == ()
+    assert _openings(everything, "mean.out", "gauges.out")[0].producers == {"gauges"}
