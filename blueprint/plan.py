@@ -89,6 +89,7 @@ class StreamletPlan:
         directory: the directory of the blueprint, from which relative paths in the settings start.
         kind: the name of what runs it: `spark`, or another one of the class.
         tasks: the id of the topic with the tasks of a batch source; None for other streamlets.
+        secrets: the values of the application's secrets, as its configuration defines them.
     """
 
     ref: str
@@ -103,6 +104,7 @@ class StreamletPlan:
     directory: str = "."
     kind: str = "spark"
     tasks: str | None = None
+    secrets: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,9 @@ from blueprint.comparison.descriptor import (
 from blueprint.core_settings import Retry
 from blueprint.hocon.values import Json
 from blueprint.plan import ApplicationPlan, StreamletPlan, TopicPlan
+from blueprint.settings.secret_sources import secrets_of
 from blueprint.settings.secret_texts import masked
-from blueprint.settings.secrets import Secrets, as_json, hidden, secrets_of
+from blueprint.settings.secrets import Secrets, as_json, hidden
 from blueprint.trigger import ProcessingTime, RealTime, Trigger
 
 

@@ -34,6 +34,7 @@ class Draft:
         misfits: what is wrong with the keys and types of settings; rules that need valid settings are silent if there
             is anything.
         state_root: the directory of `--state-dir`; None for the one next to the blueprint.
+        secrets: the values of the secrets in the configuration.
         unused: returns the streamlet classes of the project that are not in a collection, and their places.
     """
 
@@ -48,6 +49,7 @@ class Draft:
     known: SettingNode = field(default_factory=SettingNode)
     misfits: tuple[Diagnostic, ...] = ()
     state_root: Path | None = None
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
     unused: Callable[[Collection[str]], Iterable[tuple[str, Span]]] = field(default=lambda used: ())
 
     def descriptor(self, ref: str) -> StreamletDescriptor | None:

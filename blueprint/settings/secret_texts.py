@@ -16,19 +16,38 @@ VARIABLE = r"\$\{([^{}]+)\}"
 """The use of a variable."""
 
 _NAMES = re.compile(
-    r"pass(word|wd|phrase)|(^|[^a-z])pwd|secret|credential|tokens?($|[^a-z])|jaas|(^|\.)headers(\.|$)|sasl\.mechanism\.parameters"
-    r"|(api|access|private|account|shared|encryption|signing|ssl|client)[-_.]?key(?!.*(path|file|location)$)",
+    r"(pass(word|wd|phrase|code)|(^|[^a-z])(pg)?pass(?![a-z])|(^|[^a-z])pwd|secret|tokens?(?![a-z])"
+    r"|(api|access|private|account|shared|encryption|signing|hmac|master|ssl|tls|client)[-_.]?key(?!(store|manager)))"
+    r"(?!.*[-_.](path|file|location|name)$)|credential|jaas|(^|\.)headers(\.|$)"
+    r"|(^|[^a-z])(authorization|cookies?)$|user[-_.]?info$|connection[-_.]?string$"
+    r"|sasl\.(mechanism\.parameters|oauthbearer\.config)|(^|[^a-z])sas($|[^a-z])|keystore[-_.]key$",
     re.IGNORECASE,
 )
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # These patterns are compiled when they are first used: most applications have no secrets.
-_USER_INFO = r"""(?<=://)[^/\s"'`]+(?=@)"""
-_PASSWORD_OF_USER = r"""(?<=://)[^/:\s"'`]*:(?P<password>[^/\s"'`]+)(?=@)"""
+_USER_INFO = r"""(?<=://)[^/\s"'`]+(?=@)|(?<=jdbc:oracle:thin:)[^@\s"'`]+(?=@)|(?<=jdbc:oracle:oci:)[^@\s"'`]+(?=@)"""
+_PASSWORD_OF_USER = r"""(?:://[^/:\s"'`]*:|jdbc:oracle:(?:thin|oci):[^/@\s"'`]*/)(?P<password>[^/\s"'`]+)(?=@)"""
 _ASSIGNED = r"""(?i)((?:password|passwd|pwd|secret|token|access_?key|sig)\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s;&,"'`]+)"""
-_QUERY = r"""(?<=[?&;])(?P<key>[\w.%-]+)(?P<sign>=)(?P<value>(?:\$\{[^{}]*\}|[^\s&;#"'`,)\]}])+)"""
-"""A parameter in the query of a URL, or of JDBC."""
+_PARAMETER = r"""(?P<key>[\w.%-]+)(?P<sign>=)(?P<value>(?:\$\{[^{}]*\}|[^\s&;#"'`,)\]}])+)"""
+_QUERY = rf"(?:(?<=[?&;#])|^){_PARAMETER}"
+"""A parameter in the query or the fragment of a URL, of JDBC, or of a connection string such as `Key=...;Name=...`."""
 
-_SIGNATURES = ("sig", "signature")
+_WORD = rf"""(?<![^\s"'`])-{{0,2}}{_PARAMETER}"""
+"""A word such as `password=...` of a connection string of libpq, or `--password=...` of a command."""
+
+_WORDS = r"\s*(-{1,2}[\w.-]+=\S+|\w+=\S+(\s+\w+=\S+)*)\s*"
+"""A text that consists of such words. In others, such as SQL, an equals sign may compare two columns."""
+
+_AUTHORIZATION = r"""(?i)(?P<start>\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)(?P<value>[^\s"',;]+)"""
+"""The header of a request."""
+
+_PRIVATE_KEY = r"(?s)(?P<start>-----BEGIN [A-Z ]*PRIVATE KEY-----)(?P<value>.*?)(?=-----END )"
+_MARKS = r"""[=:'"]|-----BEGIN"""
+"""What every text with a secret has."""
+
+_OPTION_NAME = r"--?[A-Za-z][\w.-]*"
+
+_SIGNATURE = r"(?i)(^|[^a-z])sig(nature)?"
 """Parameters of URLs that are as good as a password."""
 
 _SETTING = (
@@ -44,7 +63,10 @@ _OPTION = (
 _STATEMENT = r"(?i)\boptions\s*\("
 _SUBSTITUTIONS = r"(\$\{[^{}]*\})+"
 
-_INSIDE_WORDS = 8
+PLAIN_WORDS = ("true", "false", "none", "null")
+"""Values of settings such as `credentials.enabled`, which are not secrets."""
+
+INSIDE_WORDS = 8
 """A value of this length is replaced inside a word, too; a shorter one is too often a part of an ordinary word."""
 
 
@@ -65,6 +87,8 @@ def masked(text: str) -> str:
 
 def without_credentials(text: str) -> str:
     """Return a text with `SECRET` in place of user information in URLs, and of the secrets in their queries."""
+    for pattern in (_AUTHORIZATION, _PRIVATE_KEY):
+        text = re.sub(pattern, rf"\g<start>{SECRET}", text)
     return re.sub(_QUERY, _masked_parameter, re.sub(_USER_INFO, SECRET, text))
 
 
@@ -73,12 +97,13 @@ def _masked_parameter(match: re.Match[str]) -> str:
 
 
 def _is_secret_parameter(match: re.Match[str]) -> bool:
-    readable = match["value"].startswith(("(", "*")) or re.fullmatch(_SUBSTITUTIONS, match["value"])
+    plain = match["value"].lower() in PLAIN_WORDS
+    readable = plain or match["value"].startswith(("(", "*")) or re.fullmatch(_SUBSTITUTIONS, match["value"])
     return not readable and _has_secret_key(match)
 
 
 def _has_secret_key(match: re.Match[str]) -> bool:
-    return is_secret(match["key"]) or match["key"].lower() in _SIGNATURES
+    return is_secret(match["key"]) or re.search(f"{_SIGNATURE}$", match["key"]) is not None
 
 
 def secret_options(text: str) -> Iterator[tuple[int, int]]:
@@ -94,13 +119,26 @@ def secret_options(text: str) -> Iterator[tuple[int, int]]:
 
 
 def option_secrets(text: str) -> Iterator[str]:
-    """Yield the secrets in a text: of options of statements, and the passwords and parameters of URLs."""
+    """Yield the secrets in a text: of options of statements, parameters of URLs, words and headers, the passwords of
+    URLs, and private keys."""
+    if re.search(_MARKS, text) is None:
+        return
     yield from (text[start:end] for start, end in secret_options(text))
     if "=" in text:
         yield from (match["value"] for match in re.finditer(_QUERY, text) if _is_secret_parameter(match))
-    if "://" in text:
+        for words in (text, *(match["value"][1:-1] for match in re.finditer(_OPTION, text))):
+            if re.fullmatch(_WORDS, words):
+                yield from (match["value"] for match in re.finditer(_WORD, words) if _is_secret_parameter(match))
+    for pattern in (_AUTHORIZATION, _PRIVATE_KEY):
+        yield from (match["value"].strip() for match in re.finditer(pattern, text))
+    if "@" in text:
         passwords = (match["password"] for match in re.finditer(_PASSWORD_OF_USER, text))
         yield from (password for password in passwords if not re.fullmatch(_SUBSTITUTIONS, password))
+
+
+def names_secret(word: object) -> bool:
+    """Return whether the word after this one in a command is a secret, as after `--password`."""
+    return isinstance(word, str) and re.fullmatch(_OPTION_NAME, word) is not None and is_secret(word)
 
 
 def secrets_with_variables(text: str) -> Iterator[str]:
@@ -137,7 +175,7 @@ def notations(value: str) -> tuple[str, ...]:
 def pattern_of(value: str) -> str:
     """Return the pattern that finds a value in texts."""
     pattern = re.escape(value)
-    return pattern if len(value) >= _INSIDE_WORDS else rf"(?<!\w){pattern}(?!\w)"
+    return pattern if len(value) >= INSIDE_WORDS else rf"(?<!\w){pattern}(?!\w)"
 
 
 def starred_line(text: str, *, is_sql: bool, is_code: bool) -> str:
@@ -145,6 +183,7 @@ def starred_line(text: str, *, is_sql: bool, is_code: bool) -> str:
     if not is_code:
         for pattern in (_OPTION, _SETTING) if is_sql else (_SETTING,):
             text = re.sub(pattern, _starred_option if is_sql else _starred_value, text)
+        text = re.sub(_WORD, _starred_parameter, text)
     return re.sub(_QUERY, _starred_parameter, re.sub(_USER_INFO, starred, text))
 
 
@@ -154,7 +193,9 @@ def starred(match: re.Match[str]) -> str:
 
 
 def _starred_parameter(match: re.Match[str]) -> str:
-    return f"{match['key']}={'*' * len(match['value'])}" if _is_secret_parameter(match) else match[0]
+    if not _is_secret_parameter(match):
+        return match[0]
+    return match[0][: match.start("value") - match.start()] + "*" * len(match["value"])
 
 
 def _starred_value(match: re.Match[str]) -> str:

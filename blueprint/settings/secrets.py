@@ -11,20 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from blueprint.diagnostics import Diagnostic, Label, Span
-from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value
+from blueprint.hocon.values import ObjectValue, Scalar
 from blueprint.quantities import Duration
 from blueprint.settings.secret_texts import (
+    PLAIN_WORDS,
     SECRET,
     SUBSTITUTION,
-    VARIABLE,
     is_secret,
     masked,
+    names_secret,
     notations,
-    option_secrets,
-    path_of,
     pattern_of,
-    secret_variables,
-    secrets_with_variables,
     starred,
     starred_line,
     without_credentials,
@@ -32,8 +29,6 @@ from blueprint.settings.secret_texts import (
 
 if TYPE_CHECKING:
     from blueprint.hocon.values import Json
-    from blueprint.plan import ApplicationPlan
-    from blueprint.setting import SettingNode
 
 
 class Secret(str):
@@ -44,6 +39,9 @@ class Secret(str):
     def __repr__(self) -> str:
         return SECRET
 
+
+_Item = TypeVar("_Item")
+_Data = TypeVar("_Data")
 
 _REFERENCE = {"env", "file", "as"}
 _USER_NAMED = ("streamlets", "topics", "inlets", "outlets", "queries", "volume-mounts")
@@ -76,13 +74,21 @@ def without_secrets(key: str, value: Json) -> Json:
     if isinstance(value, dict):
         return {inner: without_secrets(f"{key}.{inner}", field) for inner, field in value.items()}
     if isinstance(value, list):
-        return [without_secrets(key, item) for item in value]
+        return [SECRET if after else without_secrets(key, item) for item, after in words_of(value)]
     return masked(value) if isinstance(value, str) else value
 
 
 def shown_default(key: str, default: str) -> str:
     """Return the default of a config parameter, in the notation of a blueprint, without secrets."""
     return SECRET if is_secret(key) else masked(default)
+
+
+def words_of(items: Sequence[_Item]) -> Iterator[tuple[_Item, bool]]:
+    """Yield the items of a list, and whether each of them is the value of an option of a command with a secret name."""
+    before: object = None
+    for item in items:
+        yield item, names_secret(before)
+        before = item.value if isinstance(item, Scalar) else item
 
 
 def hidden(settings: Mapping[str, object]) -> dict[str, Json]:
@@ -142,11 +148,11 @@ def is_secret_path(path: Sequence[str]) -> bool:
     """Return whether a setting is a secret by its path, not counting the names of streamlets, topics and the like."""
     name = ""
     for above, key in zip(("", *path), path, strict=False):
-        name = _below(name, above, key)
+        name = named_below(name, above, key)
     return is_secret(name)
 
 
-def _below(name: str, above: str, key: str) -> str:
+def named_below(name: str, above: str, key: str) -> str:
     """Return the name of a setting below another, which is that other's name if the user chooses the key.
 
     Arguments:
@@ -159,15 +165,15 @@ def _below(name: str, above: str, key: str) -> str:
     return f"{name}.{key}" if name else key
 
 
-_Data = TypeVar("_Data")
-
-
 class Secrets:
     """The secrets of one application, to be replaced wherever they appear in its output.
 
     Arguments:
         values: of secret settings; values of less than four characters are not searched for in other texts.
         spans: of secrets in configuration files and arguments.
+
+    Attributes:
+        values: the values, as they are.
     """
 
     def __init__(self, values: Iterable[str] = (), spans: Iterable[Span] = ()) -> None:
@@ -176,13 +182,16 @@ class Secrets:
         self._files: dict[Path, tuple[int, int, int] | None] = {}
         self._values: re.Pattern[str] | None = None
         self._spans = tuple(spans)
+        self.values: set[str] = set()
         self.add(values)
 
     def add(self, values: Iterable[str]) -> None:
         """Replace further values, and each of their lines, too, from here on; also as JSON, Python and URLs write
         them."""
-        written = {form for value in values for line in (value, *value.splitlines()) for form in notations(line)}
         with self._lock:
+            added = {value for value in values if value.lower() not in PLAIN_WORDS} - self.values
+            self.values |= added
+            written = {form for value in added for line in (value, *value.splitlines()) for form in notations(line)}
             new = {value for value in written if len(value) >= _SHORTEST} - self._known
             if new:
                 self._known |= new
@@ -270,138 +279,3 @@ class Secrets:
             elif isinstance(value, tuple) and value and all(isinstance(item, str) for item in value):
                 changed[field.name] = tuple(map(self.masked, value))
         return replace(data, **changed)  # type: ignore[type-var]
-
-
-def secrets_in(tree: ObjectValue, flow: ObjectValue, known: SettingNode) -> Secrets:
-    """Return the secrets of a resolved configuration.
-
-    Arguments:
-        tree: the whole tree.
-        flow: its settings: the `flow` section over the blocks of the blueprint.
-        known: the settings that the application may have; those that are defined as secrets are secrets.
-    """
-    texts = list(_texts(tree))
-    variables = {path for text in texts for path in secret_variables(text)}
-    used = _below_paths(tree, variables) if variables else ()
-    scalars = [*_secret_scalars(tree), *_defined_secrets(flow, known), *used]
-    values = [scalar.value for scalar in scalars if isinstance(scalar.value, str)]
-    values += [secret for text in texts for secret in option_secrets(text)]
-    return Secrets(values, [origin.span for scalar in scalars for origin in scalar.origins])
-
-
-def _below_paths(value: Value, paths: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Iterator[Scalar]:
-    """Yield the single values whose path ends with one of some paths: a variable of a job, and where it comes from."""
-    match value:
-        case Scalar():
-            if any(path[-len(wanted) :] == wanted for wanted in paths):
-                yield value
-        case ObjectValue(inner):
-            for key, field in inner.items():
-                yield from _below_paths(field, paths, (*path, key))
-
-
-def secrets_of(plan: ApplicationPlan) -> Secrets:
-    """Return the secrets of an application's plan."""
-    groups = [
-        plan.settings.spark,
-        *(settings for streamlet in plan.streamlets for settings in (streamlet.parameters, streamlet.settings.spark)),
-        *(options for topic in plan.topics for options in (topic.options, topic.channel_options)),
-        *(inlet.options for streamlet in plan.streamlets for inlet in streamlet.inlets),
-        *(outlet.options for streamlet in plan.streamlets for outlet in streamlet.outlets),
-    ]
-    return Secrets(text for group in groups for text in secrets_of_values(group))
-
-
-def secrets_of_values(values: Mapping[str, object]) -> Iterator[str]:
-    """Yield the secrets in settings or config parameters by key, and the values of variables that secrets use."""
-    for key, value in values.items():
-        yield from _secret_texts(key, value)
-    texts = [value for value in values.values() if isinstance(value, str)]
-    for secret in {secret for text in texts for secret in secrets_with_variables(text)}:
-        used = {variable: _variable(values, path_of(variable)) for variable in re.findall(VARIABLE, secret)}
-        yield from used.values()
-        yield _composed(secret, used)
-
-
-def _composed(text: str, used: Mapping[str, str]) -> str:
-    """Return a text with the values of its variables."""
-    return re.sub(VARIABLE, lambda match: used[match[1]], text)
-
-
-def _variable(values: Mapping[str, object], path: Sequence[str]) -> str:
-    """Return the value of a variable of a job; "" if it is not a single one."""
-    found: object = values.get("variables")
-    for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return "" if found is None or isinstance(found, Mapping) else str(found)
-
-
-def parameter_secrets(parameters: Mapping[str, object]) -> Secrets:
-    """Return the secrets of the parameters of a streamlet."""
-    return Secrets(text for key, value in parameters.items() for text in _secret_texts(key, value))
-
-
-def _secret_scalars(value: Value, name: str = "", above: str = "", *, inside: bool = False) -> Iterator[Scalar]:
-    """Yield all single values at and below secret paths.
-
-    Arguments:
-        value: of a setting.
-        name: of the setting, without the names that the user chooses.
-        above: the last key of its path.
-        inside: whether the setting is below a secret.
-    """
-    if isinstance(value, ObjectValue) and is_reference(value):
-        return
-    secret = inside or (bool(name) and is_secret(name))
-    match value:
-        case Scalar():
-            if secret:
-                yield value
-        case ListValue(items):
-            for item in items:
-                yield from _secret_scalars(item, name, above, inside=secret)
-        case ObjectValue(inner):
-            for key, field in inner.items():
-                yield from _secret_scalars(field, _below(name, above, key), key, inside=secret)
-
-
-def _texts(value: Value) -> Iterator[str]:
-    """Yield all strings at and below a setting."""
-    match value:
-        case Scalar():
-            if isinstance(value.value, str):
-                yield value.value
-        case ListValue(items):
-            for item in items:
-                yield from _texts(item)
-        case ObjectValue(inner):
-            for field in inner.values():
-                yield from _texts(field)
-
-
-def _defined_secrets(value: Value, node: SettingNode | None) -> Iterator[Scalar]:
-    if node is None:
-        return
-    if node.setting is not None and node.setting.secret:
-        yield from _secret_scalars(value, inside=True)
-    elif isinstance(value, ObjectValue):
-        for key, field in value.fields.items():
-            yield from _defined_secrets(field, node.inner(key))
-
-
-def _secret_texts(key: str, value: object, *, inside: bool = False) -> Iterator[str]:
-    if is_reference(value):
-        return
-    secret = inside or is_secret(key)
-    match value:
-        case str():
-            if secret or isinstance(value, Secret):
-                yield str(value)
-            else:
-                yield from option_secrets(value)
-        case Mapping():
-            for inner, field in value.items():
-                yield from _secret_texts(str(inner), field, inside=secret)
-        case list() | tuple():
-            for item in value:
-                yield from _secret_texts(key, item, inside=secret)

@@ -9,8 +9,9 @@ from blueprint.catalog import StreamletDescriptor
 from blueprint.diagnostics import Sources, Span
 from blueprint.hocon import ObjectValue, Origin, Scalar, Value, path_text
 from blueprint.setting import Setting, SettingNode
+from blueprint.settings.secret_sources import secrets_in
 from blueprint.settings.secret_texts import SECRET
-from blueprint.settings.secrets import Secrets, is_reference, is_secret_path, secrets_in, shown_default
+from blueprint.settings.secrets import Secrets, is_reference, is_secret_path, shown_default
 
 
 @dataclass(frozen=True, slots=True)

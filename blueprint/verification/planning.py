@@ -86,6 +86,7 @@ def streamlet_plan(
         directory=str(directory),
         kind=descriptor.kind,
         tasks=task_topic(ref) if descriptor.kind == BATCH_SOURCE else None,
+        secrets=draft.secrets,
     )
 
 

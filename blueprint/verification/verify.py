@@ -28,7 +28,8 @@ from blueprint.setting import SettingNode
 from blueprint.settings.checks import setting_findings, stray_findings
 from blueprint.settings.known_settings import known_settings
 from blueprint.settings.layers import ARGUMENTS, count_settings, read_layers
-from blueprint.settings.secrets import Secrets, secrets_in
+from blueprint.settings.secret_sources import ReadVariables, secrets_in
+from blueprint.settings.secrets import Secrets
 from blueprint.settings.tree import configured
 from blueprint.settings.unread_settings import unread_findings
 from blueprint.settings.values import topic_settings
@@ -140,8 +141,9 @@ def verify(
     settings_files = [Path(working_directory) / file for file in conf_files]
     layers = read_layers(source, settings_files, arguments, sources, texts or {})
     findings = [diagnostic for layer in layers for diagnostic in layer.diagnostics]
+    variables = ReadVariables(environment)
     if not _has_errors(findings):
-        tree, unresolved = resolve(layers, environment)
+        tree, unresolved = resolve(layers, variables)
         findings = _with_empty_includes(findings, unresolved)
     if _has_errors(findings):  # rules would report the consequences of texts that cannot be read
         sources.hide(Secrets().line)
@@ -157,7 +159,8 @@ def verify(
     settings = configured(blueprint, blueprint.settings)
     described = with_topic_schemas(blueprint, describe(blueprint, settings, catalog))
     draft = replace(_draft(blueprint, settings, described, catalog), state_root=state_root)
-    secrets = secrets_in(tree, settings, draft.known)
+    secrets = secrets_in(tree, settings, draft.known, variables.secrets())
+    draft = replace(draft, secrets=frozenset(secrets.values))
     sources.hide(secrets.line)
     findings += unread
     findings += stray_findings(tree, ARGUMENTS)

@@ -59,10 +59,12 @@ class TaskConnection:
     Arguments:
         outlet: its outlet.
         topic: the topic with its tasks; None if none are read.
+        secrets: the secrets of the configuration, which no file and no output shows.
     """
 
     outlet: OutletPlan
     topic: TopicPlan | None
+    secrets: frozenset[str] = frozenset()
 
 
 class PortBinding(Protocol):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from blueprint.comparison.descriptor import DescribedLogic, OperatorLogic
 from blueprint.comparison.meaning import TIME_ZONE
 from blueprint.comparison.stateful_operators import AGGREGATION, JOIN, LIMIT, SESSION_WINDOWS, stateful_operator
-from blueprint.settings.secrets import parameter_secrets
+from blueprint.settings.secret_sources import streamlet_secrets
 from streamlets.spark.expression_text import UNKNOWN_CODE, ExpressionText
 from streamlets.spark.plan_json import Expression, PlanPart, expressions_in, plan_of
 from streamlets.spark.plan_tree import PlanNode
@@ -365,4 +365,4 @@ def _table(part: PlanPart) -> str:
 def logic_of(frame: DataFrame, mode: str, streamlet: StreamletPlan) -> DescribedLogic:
     """Return what determines the content of the state of a streamlet's query; see `query_logic`."""
     inlets = (tuple(field.name for field in inlet.contract.record.fields) for inlet in streamlet.inlets)
-    return query_logic(frame, mode, inlets, parameter_secrets(streamlet.parameters).masked)
+    return query_logic(frame, mode, inlets, streamlet_secrets(streamlet).masked)

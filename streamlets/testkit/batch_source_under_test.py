@@ -337,4 +337,5 @@ def _settings(plan: StreamletPlan, tasks: TopicPlan) -> SourceSettings:
         topic=tasks,
         topics=Path(),
         progress=Path(),
+        secrets=plan.secrets,
     )

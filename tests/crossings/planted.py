@@ -16,17 +16,24 @@ from streamlets.egress.registry import SINKS
 SECRET_KEYS = (
     "password", "db-password", "passphrase", "PGPASSWORD", "pwd", "client.secret", "secretKey", "token", "auth_token",
     "api-key", "apiKey", "access.key", "account-key", "private_key", "ssl.key", "sasl.jaas.config",
-    "credentials.user", "headers.X-Auth",
+    "credentials.user", "headers.X-Auth", "smtp_pass", "passcode", "Authorization", "session.cookie", "user.info",
+    "AccountKey", "hmac-key", "connectionString", "fs.azure.sas.box", "ssl.keystore.key", "sasl.oauthbearer.config",
+    "signing-key", "encryption.key",
 )  # fmt: skip
 """Names of settings that are secrets."""
 
 URLS = (
     "jdbc:postgresql://bob:{}@db/x", "postgresql://db/x?password={}", "https://h/p?a=1&token={}", "https://h/p?sig={}&b=2",
-    "s3://{}@bucket/x", "https://h/p?api_key={};x=1",
+    "s3://{}@bucket/x", "https://h/p?api_key={};x=1", "jdbc:oracle:thin:bob/{}@//h:1521/x",
+    "jdbc:sqlserver://h;user=u;password={}", "host=h user=u password={} dbname=d", "https://h/p#access_token={}",
+    "https://h/p?X-Amz-Signature={}", "Endpoint=sb://h/;SharedAccessKeyName=n;SharedAccessKey={}",
+    "AccountKey={};AccountName=a", "mongodb://u:{}@h1,h2/db", "redis://:{}@h:6379/0", "--token={}",
+    "Authorization: Bearer {}",
 )  # fmt: skip
 """Addresses with a secret in them."""
 
-_PLANTED = re.compile(r"hunter\d{4}zq")
+_PLANTED = re.compile(r"hunter\d{4}zq|aHVudGVy\w+|h1bnRlc\w+|odW50ZX\w+")
+"""A planted secret, as it is or in base64, in which its first letters have three forms."""
 
 
 class Planter:

@@ -27,6 +27,7 @@ class Feed(SparkStreamlet):
     password = StringParameter("Password", default="{0}")
     api_key = StringParameter("Key", default="{1}")
     address = StringParameter("Address", default="jdbc:x://bob:{2}@db/x?password={3}")
+    login = StringParameter("Login", default="")
 
     class Logic(SparkStreamletLogic):
         def build_streaming_queries(self):
@@ -65,7 +66,8 @@ def blueprint(planter: Planter, extra: str = "") -> str:
     return f'''
 blueprint {{
   streamlets {{
-    feed {{ class = planted_app.Feed, parameters {{ options {{ {settings()}, {urls()} }}, password = "{secret()}" }} }}
+    feed {{ class = planted_app.Feed, parameters {{ options {{ {settings()}, {urls()} }}, password = "{secret()}"
+      login = ${{PLANTED_PASSWORD}} }} }}
     pages {{
       class = planted_app.Pages
       parameters {{
@@ -77,7 +79,7 @@ blueprint {{
       class = streamlets.Spout
       outlets.out = "n bigint"
       parameters {{
-        cmd = ["/bin/true", "--url", "https://h/p?token={secret()}", "--password={secret()}"]
+        cmd = ["/bin/true", "--url", "https://h/p?token={secret()}", "--password={secret()}", "--api-key", "{secret()}"]
         env {{ {settings().replace("headers.", "password.")}, {urls()} }}
         secrets {{ TOKEN {{ env = PLANTED_VARIABLE }} }}
       }}
@@ -112,7 +114,8 @@ def planter() -> Planter:
 @pytest.fixture
 def project(tmp_path: Path, planter: Planter, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a project that verifies, with secrets everywhere."""
-    monkeypatch.setenv("PLANTED_VARIABLE", planter.secret())
+    for name in ("PLANTED_VARIABLE", "PLANTED_PASSWORD"):
+        monkeypatch.setenv(name, planter.secret())
     (tmp_path / "planted_app.py").write_text(MODULE.format(*(planter.secret() for _ in range(4))))
     (tmp_path / "blueprint.conf").write_text(blueprint(planter))
     return tmp_path

@@ -98,4 +98,5 @@ def _settings(logic: SparkStreamletLogic[Any], limits: TaskLimits, connection: T
         topics=context.state / "topics",
         progress=progress_file(context.state, context.streamlet_ref),
         places=places_of(context.state),
+        secrets=connection.secrets,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.catalog import LoadFailure
-from blueprint.settings.secrets import Secrets, secrets_of_values
+from blueprint.settings.secret_sources import environment_secrets, secrets_of_values
+from blueprint.settings.secrets import Secrets
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.contract.typed_batch import typed_batch
 from streamlets.contract.types import arrow_schema
@@ -209,7 +211,8 @@ class SourceInstance:
         self._contract = parse_contract(settings.contract)
         self._schema = arrow_schema(self._contract)
         self._source: Readable | None = None
-        self._secrets = Secrets(secrets_of_values(settings.config))
+        self._secrets = Secrets([*settings.secrets, *secrets_of_values(settings.config)])
+        self._secrets.add(environment_secrets(os.environ))
 
     def attempt(self, task: Task) -> Attempt:
         """Read a task; see `Attempts.attempt`."""

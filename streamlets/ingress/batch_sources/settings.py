@@ -38,6 +38,7 @@ class SourceSettings:
         topics: the application's directory of topics.
         progress: the file in which the runner reports its discoveries.
         places: the places of the project; paths in earlier tasks are translated.
+        secrets: the secrets of the configuration, which no file and no output shows.
     """
 
     class_name: str
@@ -57,6 +58,7 @@ class SourceSettings:
     topics: Path
     progress: Path
     places: Places = field(default_factory=Places)
+    secrets: frozenset[str] = frozenset()
 
     def to_options(self) -> dict[str, str]:
         """Return the option for Spark."""

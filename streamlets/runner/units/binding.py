@@ -106,7 +106,8 @@ class TopicBinding:
         """
         if self.plan.tasks is None:
             raise StreamletError(f"`{self.plan.ref}` has no topic for tasks")
-        return TaskConnection(self._branch(outlet, all_rows).outlet, self.topics[self.plan.tasks].plan)
+        tasks = self.topics[self.plan.tasks].plan
+        return TaskConnection(self._branch(outlet, all_rows).outlet, tasks, self.plan.secrets)
 
     def checkpoint_dir(self, name: str) -> str:
         """Return the directory of a query's checkpoint."""

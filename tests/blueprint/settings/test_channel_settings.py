@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,12 +11,14 @@ import pytest
 from blueprint.catalog import ChannelTraits, TopicProblem, TopicSettings
 from blueprint.comparison import describe_plan, to_json
 from blueprint.diagnostics import Diagnostic
+from blueprint.hocon import parse_text, resolve
 from blueprint.hocon.values import ObjectValue
 from blueprint.plan import ApplicationPlan, TopicPlan
 from blueprint.quantities import duration
-from blueprint.setting import Scope, Setting
+from blueprint.setting import Scope, Setting, tree_of
 from blueprint.setting_types import BOOLEAN, DURATION, OPTIONS, POSITIVE, STRING
-from blueprint.settings.secrets import Secret, secrets_of
+from blueprint.settings.secret_sources import secrets_in, secrets_of
+from blueprint.settings.secrets import Secret
 from blueprint.settings.setting_sources import setting_defaults, setting_sources
 from blueprint.verification.verify import Verification, verify
 from streamlets.channels.delta.type import DeltaChannelType
@@ -27,6 +30,8 @@ RIVETS = Setting("topic.rivets", POSITIVE, "How many rivets close it.", scope=Sc
 CODE = Setting("lock.code", STRING, "The code of the lock.", scope=Scope.TOPIC, secret=True)
 STAMPS = Setting("stamps", OPTIONS, "What is written on the drum.", scope=Scope.TOPIC)
 HAND = Setting("hand", STRING, "The hand that opens it.", scope=Scope.INLET)
+SEAL = Setting("seal", STRING, "What closes a drum.", scope=Scope.OUTLET, secret=True)
+GATE = Setting("yards.<name>.gate", STRING, "What opens the gate of a yard.", secret=True)
 FOOT = Setting("foot", STRING, "The foot that closes it.", scope=Scope.OUTLET)
 YARD = Setting("yards.<name>.address", STRING, "Where a yard is.")
 PATIENCE = Setting("patience", DURATION, "How long to wait for a drum.", "5 seconds")
@@ -52,7 +57,7 @@ def location(topic: TopicSettings) -> str:
 DRUM = ChannelTraits(
     name="drum",
     real_time=False,
-    settings=(DEPTH, LID, RIVETS, CODE, STAMPS, HAND, FOOT, YARD, PATIENCE),
+    settings=(DEPTH, LID, RIVETS, CODE, STAMPS, HAND, FOOT, SEAL, YARD, GATE, PATIENCE),
     location=location,
     problems=problems,
 )
@@ -80,13 +85,15 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def verified(settings: str = "", topic: str = "channel = drum") -> Verification:
+def verified(
+    settings: str = "", topic: str = "channel = drum", environment: Mapping[str, str] | None = None
+) -> Verification:
     """Verify an application of one topic with these settings."""
     Path("blueprint.conf").write_text(
         "blueprint {\n  streamlets { source = app.Source, sink = app.Sink }\n"
         f"  topics {{ readings {{ producers = [source.out], consumers = [sink.in], {topic} }} }}\n}}\n{settings}\n"
     )
-    return verify("blueprint.conf", catalog=Yard(), environment={}, working_directory=Path.cwd())
+    return verify("blueprint.conf", catalog=Yard(), environment=environment or {}, working_directory=Path.cwd())
 
 
 def findings(settings: str = "", topic: str = "channel = drum") -> list[tuple[str, str]]:
@@ -219,6 +226,28 @@ def test_a_secret_of_a_channel_is_shown_nowhere() -> None:
     assert isinstance(settings, ObjectValue)
     by_key = setting_sources(settings, verification.known, {}, verification.sources)
     assert [source.text for source in by_key["flow.topics.readings.lock.code"]] == ["(secret)"]
+
+
+def test_secrets_of_every_scope_are_in_the_plan() -> None:
+    """Those of a port, below a name of the user, and of variables, whatever the name of the setting that uses them."""
+    settings = (
+        "flow.streamlets.source.outlets.out.seal = wax-1\n"
+        'flow.drum.yards.north { gate = oak-2, address = "street 1" }\n'
+        "flow.topics.readings.stamps.a = ${YARD_PASSWORD}"
+    )
+    plan = plan_of(verified(settings, environment={"YARD_PASSWORD": "ash-3", "YARD_TOKEN": "elm-4"}))
+    assert secrets_of(plan).values == {"wax-1", "oak-2", "ash-3"}
+    assert "ash-3" not in repr(plan.streamlets[0]) + to_json(describe_plan(plan))
+    assert secrets_of(pickle.loads(pickle.dumps(plan))).values == {"wax-1", "oak-2", "ash-3"}
+
+
+def test_a_setting_of_every_application_can_be_a_secret() -> None:
+    """It is found by its declaration."""
+    tree, _ = resolve([parse_text("flow.motto = tulip-7", "a.conf")], {})
+    known = tree_of([Setting("motto", STRING, "What the application says.", secret=True)])
+    flow = tree.get("flow")
+    assert isinstance(flow, ObjectValue)
+    assert secrets_in(tree, flow, known).values == {"tulip-7"}
 
 
 def test_defaults_of_settings_of_channels() -> None:

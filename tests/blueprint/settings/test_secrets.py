@@ -12,8 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from blueprint.diagnostics import Span
+from blueprint.settings.secret_sources import ReadVariables, environment_secrets, secrets_of_values
 from blueprint.settings.secret_texts import SECRET, masked
-from blueprint.settings.secrets import Secrets, is_secret_path, secrets_of_values
+from blueprint.settings.secrets import Secrets, is_secret_path, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,26 @@ from blueprint.settings.secrets import Secrets, is_secret_path, secrets_of_value
         ("flow.topics.t.connection-config.sasl.jaas.config", True),
         ("db.pwd", True),
         ("flow.streamlets.feed.parameters.key-column", False),
+        ("smtp_pass", True),
+        ("dbPass", True),
+        ("bypass", False),
+        ("passengers", False),
+        ("PGPASS", True),
+        ("schema-registry.basic.auth.user.info", True),
+        ("sasl.oauthbearer.config", True),
+        ("ssl.keystore.key", True),
+        ("ssl.keystore.type", False),
+        ("ssl.keymanager.algorithm", False),
+        ("SharedAccessKeyName", False),
+        ("AccountKey", True),
+        ("connectionString", True),
+        ("Authorization", True),
+        ("fs.azure.sas.container.account", True),
+        ("hmac-key", True),
+        ("session.cookie", True),
+        ("ssl.key.location", False),
+        ("token-file", False),
+        ("password.profile", True),
     ],
 )
 def test_secret_paths(path: str, secret: bool) -> None:
@@ -115,8 +136,69 @@ def test_each_line_of_a_value_is_replaced() -> None:
         ({"statements": "x OPTIONS ('password' = '${a.b}-c')", "variables": {"a": {"b": "pw"}}}, "pw-c"),
         ({"statements": "x OPTIONS ('url' = 'jdbc:x://h/d?password=${pw}')", "variables": {"pw": "open"}}, "open"),
         ({"statements": "x OPTIONS ('url' = 'x://u:${pw}@h/d')", "variables": {"pw": "open"}}, "open"),
+        ({"url": "jdbc:oracle:thin:bob/open-sesame@//h:1521/x"}, "open-sesame"),
+        ({"url": "jdbc:sqlserver://h;user=u;password=open-sesame"}, "open-sesame"),
+        ({"url": "https://h/p#access_token=open-sesame"}, "open-sesame"),
+        ({"url": "https://h/p?X-Amz-Signature=open-sesame"}, "open-sesame"),
+        ({"dsn": "host=h user=u password=open-sesame dbname=d"}, "open-sesame"),
+        ({"statements": "x OPTIONS ('dsn' = 'host=h password=open-sesame')"}, "open-sesame"),
+        ({"dsn": "password=open-sesame host=h"}, "open-sesame"),
+        ({"address": "AccountKey=open-sesame;AccountName=a"}, "open-sesame"),
+        ({"cmd": ["get", "--api-key=open-sesame"]}, "open-sesame"),
+        ({"cmd": ["get", "--api-key", "open-sesame"]}, "open-sesame"),
+        ({"cmd": ["curl", "-H", "Authorization: Bearer open-sesame"]}, "open-sesame"),
+        ({"pem": "-----BEGIN RSA PRIVATE KEY-----\nopen-sesame\n-----END RSA PRIVATE KEY-----"}, "open-sesame"),
     ],
 )
 def test_secrets_in_addresses_and_statements_are_known(values: dict[str, object], secret: str) -> None:
     """A server may repeat a password alone, which a statement composes of variables, or an address encodes."""
     assert Secrets(secrets_of_values(values)).masked(f"refused: {secret}") == f"refused: {SECRET}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM a JOIN b ON token=user_token", "host=h port=5", "--tokens-per-second 5", "see passengers=all",
+        "credentials.enabled=true", "Authorization: denied by the broker",
+    ],
+)  # fmt: skip
+def test_other_texts_have_no_secrets(text: str) -> None:
+    """A comparison, a plain option or a message is not a secret; `true` is not replaced in other texts."""
+    secrets = Secrets([*secrets_of_values({"text": text}), "true"])
+    assert secrets.values == set()
+    assert secrets.without(text) == text
+
+
+def test_words_of_commands_are_masked() -> None:
+    """As one word, and as the word after an option; the other words are readable."""
+    words = ["get", "--password", "sesame", "--api-key=sesame", "--rows", "5"]
+    secrets = Secrets(secrets_of_values({"cmd": words}))
+    assert secrets.json(without_secrets("cmd", list(words))) == [
+        "get", "--password", SECRET, f"--api-key={SECRET}", "--rows", "5",
+    ]  # fmt: skip
+
+
+def test_headers_and_keys_are_masked() -> None:
+    """In texts of which no setting is known: what a server repeats, and what a library prints."""
+    assert Secrets().without("{'Authorization': 'Basic dTpw', 'Host': 'h'}") == (
+        "{'Authorization': 'Basic (secret)', 'Host': 'h'}"
+    )
+    key = "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"
+    assert Secrets().without(f"cannot read {key}") == (
+        "cannot read -----BEGIN PRIVATE KEY-----(secret)-----END PRIVATE KEY-----"
+    )
+
+
+def test_variables_of_the_environment() -> None:
+    """Those with the name of a secret are secrets, unless they name a file, a directory, or an ordinary word."""
+    variables = {
+        "PGPASSWORD": "open-sesame", "API_TOKEN": "token-of-api", "PWD": "/home/me/orders", "SHORT_TOKEN": "dev",
+        "AWS_WEB_IDENTITY_TOKEN_FILE": "/var/run/token", "GOOGLE_APPLICATION_CREDENTIALS": "/home/me/key.json",
+        "HOME": "/home/me",
+    }  # fmt: skip
+    assert set(environment_secrets(variables)) == {"open-sesame", "token-of-api"}
+    read = ReadVariables(variables)
+    assert [read.get(name) for name in ("PWD", "HOME", "SHORT_TOKEN", "NONE")] == [
+        "/home/me/orders", "/home/me", "dev", None,
+    ]  # fmt: skip
+    assert list(read.secrets()) == ["dev"]

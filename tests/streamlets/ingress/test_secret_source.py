@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from blueprint.settings.secret_sources import secrets_of_values
 from blueprint.settings.secret_texts import SECRET
-from blueprint.settings.secrets import Secrets, secrets_of_values, without_secret_differences, without_secrets
+from blueprint.settings.secrets import Secrets, without_secret_differences, without_secrets
 from streamlets.ingress.batch_sources.context import SourceContext
 from streamlets.ingress.triggerers import TriggererContext
 
