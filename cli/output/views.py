@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blueprint.hocon import shown_name
-from blueprint.settings.secrets import secrets_of
+from blueprint.settings.secret_sources import secrets_of
 from blueprint.spelling import suggestion
 from cli.output.live import JsonView, LineView, TableView
 from streamlets.plugins import PluginError, Plugins
