@@ -150,16 +150,15 @@ def _print_streamlets(status: RunStatus, now: float, *, live: bool) -> None:
     """Print the table of streamlets, fitted to a terminal; a program gets all columns and whole numbers."""
     from rich.console import Console
 
-    from cli.output.streamlet_table import streamlet_table
-    from cli.output.streamlets import columns
+    from cli.output.streamlet_table import fitted, streamlets_of
     from cli.output.tables import print_table
 
     console = Console(highlight=False)
     if console.is_terminal:
-        console.print(streamlet_table(status, now, console.width, live=live))
+        console.print(fitted(status, now, console.width, live=live))
     else:
-        headings, rows = columns(status, now, live=live)
-        print_table(headings, rows, right=headings[2:])
+        table = streamlets_of(status, now, live=live)
+        print_table(table.headings, table.rows, right=table.headings[2:])
 
 
 def _print_causes(status: RunStatus, now: float) -> None:

@@ -14,7 +14,7 @@ import click
 
 from blueprint.wording import span
 from cli.output import streamlets
-from cli.output.streamlet_table import streamlet_table
+from cli.output.streamlet_table import fitted
 from streamlets.runner.events.event import Event, Importance, UnitEvent, json_text
 from streamlets.runner.events.run_events import RunStarted
 from streamlets.runner.events.status import RunStatus
@@ -180,7 +180,7 @@ class TableView(View):
         parts: list[Text | Table] = [Text(_headline(status, now), style="bold")]
         if status.order:
             bounded, width = self._topics is not None, self._console.width
-            parts.append(streamlet_table(status, now, width, bounded=bounded))
+            parts.append(fitted(status, now, width, bounded=bounded))
         if self._topics is not None and (rest := _rest(status, self._topics)):
             parts.append(Text(rest))
         return Group(*parts)

@@ -1,18 +1,21 @@
-"""The table of the streamlets of a run, fitted to the width of a terminal; nothing in it is cut."""
+"""The table of the streamlets of a run. On a terminal it is fitted to the width, and nothing in it is cut."""
 
 from __future__ import annotations
 
+import enum
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING
 
-from cli.output import streamlets
+from blueprint.wording import span
+from cli.output.streamlets import short, state
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from streamlets.runner.events.status import RunStatus
+    from streamlets.runner.events.status import RunStatus, StreamletStatus
 
 STATE_STYLES = {
     "starting": "cyan",
@@ -26,24 +29,188 @@ STATE_STYLES = {
 }
 """The style of each state."""
 
-_OMITTED = ("for", "rows/s", "state rows", "time left", "oldest task", "out", "restarts", "late", "in", "backlog")
-"""The columns that a narrow terminal does not show, from the first to be omitted to the last."""
-
-_OMITTED_FIRST = 4
-"""How many of these are omitted before names of streamlets are folded."""
-
-_STATES = {"state": 18, "last state": 18}
-_FOLDED = {"streamlet": 14} | _STATES
-"""The columns whose cells may be folded, and the widths that they have at least."""
-
-_NARROW = {"streamlet": 9, "state": 11, "last state": 11}
-"""The same on a terminal that is narrower than any that people use."""
+_ENDED = ("paused", "stopped", "completed", "failed")
+"""States in which nothing is processed, so there is no rate."""
 
 _GAP = 2
 """The blanks between two columns."""
 
 
-def streamlet_table(status: RunStatus, now: float, width: int, *, live: bool = True, bounded: bool = False) -> Table:
+class _Folding(enum.IntEnum):
+    """Which cells are folded: those of states, also names, or all as far as on a terminal narrower than people use."""
+
+    STATES = 0
+    NAMES = 1
+    ALL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A streamlet at a time.
+
+    Arguments:
+        streamlet: the streamlet.
+        now: the time of the status in seconds since the epoch.
+        live: whether the run is alive.
+        bounded: whether it ends when all records are processed, so that the rest takes a time that can be estimated.
+        number: formats a count.
+    """
+
+    streamlet: StreamletStatus
+    now: float
+    live: bool
+    bounded: bool
+    number: Callable[[int], str]
+
+    @property
+    def rate(self) -> float:
+        """The rows per second; 0 if nothing is processed."""
+        return self.streamlet.rate(self.now) if self.live and self.streamlet.state not in _ENDED else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """The seconds until everything is processed; None if unknown."""
+        backlog = self.streamlet.backlog
+        return backlog / self.rate if self.bounded and backlog and self.rate else None
+
+    @property
+    def age(self) -> float | None:
+        """The seconds since the streamlet is in its state; None if it is not in one."""
+        return self.now - self.streamlet.since if self.live and self.streamlet.units else None
+
+    @property
+    def task_age(self) -> float | None:
+        """The age of the oldest task that waits, in seconds; None without one."""
+        oldest = self.streamlet.tasks.oldest if self.streamlet.tasks is not None else None
+        return None if oldest is None else max(0.0, self.now - oldest)
+
+    def count(self, count: int) -> str:
+        """Return a count; "" for 0."""
+        return self.number(count) if count else ""
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else span(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table.
+
+    Arguments:
+        heading: is shown above it.
+        cell: returns the text of a streamlet.
+        priority: a narrow terminal does not show the columns with the lowest priorities.
+        required: whether it is shown even if all its cells are empty.
+        left: whether its cells are aligned to the left.
+        folded: the width at which its cells are folded at each `_Folding`; 0 if they are not; () if they never are.
+        ended: the heading if the run is not alive; default: `heading`.
+        is_state: whether its cells have the style of the state.
+    """
+
+    heading: str
+    cell: Callable[[Row], str]
+    priority: int
+    required: bool = False
+    left: bool = False
+    folded: tuple[int, ...] = ()
+    ended: str = ""
+    is_state: bool = False
+
+
+_LAST = 100
+"""The priority of columns that are always shown."""
+
+_BEFORE_FOLDING = 40
+"""Columns up to this priority are omitted before names of streamlets are folded."""
+
+COLUMNS = (
+    Column("streamlet", lambda row: row.streamlet.ref, _LAST, required=True, left=True, folded=(0, 14, 9)),
+    Column(
+        "state", lambda row: state(row.streamlet, row.now), _LAST,
+        required=True, left=True, folded=(18, 18, 11), ended="last state", is_state=True,
+    ),
+    Column("for", lambda row: _time(row.age), 10, left=True),
+    Column("in", lambda row: row.number(row.streamlet.rows_in), 90, required=True),
+    Column(
+        "out", lambda row: row.number(sum(row.streamlet.rows_out.values())) if row.streamlet.rows_out else "", 60,
+        required=True,
+    ),
+    Column("rows/s", lambda row: row.count(round(row.rate)), 20),
+    Column("backlog", lambda row: row.count(row.streamlet.backlog or 0), 95),
+    Column("oldest task", lambda row: _time(row.task_age), 50),
+    Column("time left", lambda row: _time(row.left), 40),
+    Column("state rows", lambda row: row.count(row.streamlet.pending_rows), 30),
+    Column("restarts", lambda row: row.count(row.streamlet.restarts), 70),
+    Column("late", lambda row: row.count(row.streamlet.late), 80),
+    Column("dead letters", lambda row: row.count(row.streamlet.dead_letters), _LAST),
+    Column("failed tasks", lambda row: row.count(row.streamlet.tasks.failed if row.streamlet.tasks else 0), _LAST),
+)  # fmt: skip
+"""The columns, from the left."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamletTable:
+    """The columns that are shown, with their cells.
+
+    Arguments:
+        columns: the columns.
+        rows: the cells of each streamlet.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def headings(self) -> list[str]:
+        """The headings of the columns."""
+        return [column.heading for column in self.columns]
+
+    def above(self, priority: int) -> StreamletTable:
+        """Return the table without the columns up to a priority."""
+        kept = [index for index, column in enumerate(self.columns) if column.priority > priority]
+        rows = tuple(tuple(row[index] for index in kept) for row in self.rows)
+        return StreamletTable(tuple(self.columns[index] for index in kept), rows)
+
+    def width_of(self, index: int) -> int:
+        """Return the width of a column whose cells are not folded."""
+        return max(map(len, [*self.columns[index].heading.split(), *(row[index] for row in self.rows)]))
+
+    def least(self, index: int, folding: _Folding) -> int:
+        """Return the least width of a column."""
+        width, column = self.width_of(index), self.columns[index]
+        return min(width, column.folded[folding] or width) if column.folded else width
+
+    def width(self, folding: _Folding) -> int:
+        """Return the least width of the table."""
+        return sum(self.least(index, folding) + _GAP for index in range(len(self.columns))) - _GAP
+
+
+def streamlets_of(
+    status: RunStatus,
+    now: float,
+    *,
+    live: bool = True,
+    bounded: bool = False,
+    number: Callable[[int], str] = "{:,}".format,
+) -> StreamletTable:
+    """Return all columns that have content.
+
+    Arguments:
+        status: the status of the run.
+        now: the time of the status in seconds since the epoch.
+        live: whether the run is alive.
+        bounded: whether it ends when all records are processed.
+        number: formats a count.
+    """
+    rows = [Row(streamlet, now, live, bounded, number) for streamlet in status.streamlets]
+    texts = {column: [column.cell(row) for row in rows] for column in COLUMNS}
+    shown = {column: cells for column, cells in texts.items() if column.required or any(cells)}
+    columns = (column if live or not column.ended else replace(column, heading=column.ended) for column in shown)
+    return StreamletTable(tuple(columns), tuple(zip(*shown.values(), strict=True)))
+
+
+def fitted(status: RunStatus, now: float, width: int, *, live: bool = True, bounded: bool = False) -> Table:
     """Return the table in the first form that fits: with short numbers, then without the columns that matter least.
 
     Arguments:
@@ -53,68 +220,48 @@ def streamlet_table(status: RunStatus, now: float, width: int, *, live: bool = T
         live: whether the run is alive.
         bounded: whether it ends when all records are processed.
     """
-    headings, rows = streamlets.columns(status, now, live=live, bounded=bounded)
+    whole = streamlets_of(status, now, live=live, bounded=bounded)
+    brief = streamlets_of(status, now, live=live, bounded=bounded, number=short)
+    priorities = [0, *sorted({column.priority for column in COLUMNS} - {_LAST})]
     forms = [
-        *((_OMITTED[:number], _STATES) for number in range(_OMITTED_FIRST + 1)),
-        *((_OMITTED[:number], _FOLDED) for number in range(len(_OMITTED) + 1)),
-        (_OMITTED, _NARROW),
+        (whole, _Folding.STATES),
+        *((brief.above(priority), _Folding.STATES) for priority in priorities if priority <= _BEFORE_FOLDING),
+        *((brief.above(priority), _Folding.NAMES) for priority in priorities),
+        (brief.above(priorities[-1]), _Folding.ALL),
     ]
-    for omitted, folded in forms:
-        if sum(_narrowest(headings, rows, omitted, folded)) <= width:
-            break
-        headings, rows = streamlets.columns(status, now, live=live, bounded=bounded, number=streamlets.short)
-    return _drawn(status, headings, rows, omitted, folded, width)
+    table, folding = next((form for form in forms if form[0].width(form[1]) <= width), forms[-1])
+    return _drawn(table, folding, width, [streamlet.state for streamlet in status.streamlets])
 
 
-class _Folding(TextWrapper):
+class _Filler(TextWrapper):
     """Folds at spaces, hyphens and underscores, but not between a number and its unit."""
 
     wordsep_re = re.compile(r"((?<!\d)\s+|[^\s_-]+[_-]+)")
 
 
-def _narrowest(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], omitted: Collection[str], folded: dict[str, int]
-) -> list[int]:
-    """Return the least width of each column that is shown, with the gap before it."""
-    widths: list[int] = []
-    for heading, *cells in zip(headings, *rows, strict=True):
-        if heading not in omitted:
-            width = max(map(len, [*heading.split(), *cells]))
-            widths.append(min(width, folded.get(heading, width)) + (_GAP if widths else 0))
-    return widths
-
-
-def _drawn(
-    status: RunStatus,
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    omitted: Collection[str],
-    folded: dict[str, int],
-    width: int,
-) -> Table:
-    """Return a table of streamlets whose cells are not cut: long names and states are folded."""
+def _drawn(table: StreamletTable, folding: _Folding, width: int, states: Sequence[str]) -> Table:
+    """Return a table whose cells are not cut: long names and states are folded."""
     from rich.table import Table
     from rich.text import Text
 
-    spare = max(0, width - sum(_narrowest(headings, rows, omitted, folded)))
-    folded_at: dict[str, int] = {}
-    for heading in (heading for heading in reversed(folded) if heading in headings):  # spare goes to the states first
-        longest = max(len(heading), *(len(row[headings.index(heading)]) for row in rows))
-        folded_at[heading] = min(longest, folded[heading] + spare)
-        spare -= max(0, folded_at[heading] - folded[heading])
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-    for heading in headings:
-        if heading not in omitted:
-            left = heading in ("streamlet", *_STATES, "for")
-            table.add_column(heading.replace(" ", "\n"), justify="left" if left else "right", no_wrap=True)
-    for streamlet, row in zip(status.streamlets, rows, strict=True):
+    spare = max(0, width - table.width(folding))
+    widths: dict[int, int] = {}
+    for index in (index for index, column in reversed([*enumerate(table.columns)]) if column.folded):
+        least = table.columns[index].folded[folding]  # spare goes to the states first
+        longest = max(len(table.columns[index].heading), *(len(row[index]) for row in table.rows))
+        widths[index] = min(longest, least + spare) if least else longest
+        spare -= max(0, widths[index] - least) if least else 0
+    drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for column in table.columns:
+        heading = column.heading.replace(" ", "\n")
+        drawn.add_column(heading, justify="left" if column.left else "right", no_wrap=True)
+    for style, row in zip(map(STATE_STYLES.__getitem__, states), table.rows, strict=True):
         cells = [
             Text(
-                _Folding(folded_at[heading]).fill(cell) if heading in folded else cell,
-                style=STATE_STYLES[streamlet.state] if heading in _STATES else "",
+                _Filler(widths[index]).fill(cell) if index in widths else cell,
+                style=style if column.is_state else "",
             )
-            for heading, cell in zip(headings, row, strict=True)
-            if heading not in omitted
+            for index, (column, cell) in enumerate(zip(table.columns, row, strict=True))
         ]
-        table.add_row(*cells)
-    return table
+        drawn.add_row(*cells)
+    return drawn

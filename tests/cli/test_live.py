@@ -16,7 +16,7 @@ from pyspark.sql import Row
 from pyspark.sql.types import LongType, StructField, StructType
 from rich.console import Console
 
-from cli.output import live
+from cli.output import live, streamlet_table
 from cli.output.live import JsonView, LineView, TableView
 from cli.output.streamlets import short
 from streamlets.egress.terminal import TerminalWriter
@@ -233,12 +233,21 @@ def test_a_bounded_run_shows_what_is_left() -> None:
     shown = screen(EVENTS[:5], 104.0, bounded=True)
     assert shown[0] == "flights is running, up for 4 s; Ctrl-C drains it"
     assert re.split(r"  +", shown[2].strip()) == [
-        "streamlet", "state", "in", "out", "rows/s", "backlog", "left", "rows", "late", "letters",
+        "streamlet", "state", "for", "in", "out", "rows/s", "backlog", "left", "rows", "late", "letters",
     ]  # fmt: skip
     cells = re.split(r"  +", shown[3].strip())
-    assert cells == ["delays", "running", "2k", "1.8k", "2k", "4k", "2 s", "9", "3", "4"]
+    assert cells == ["delays", "running", "2 s", "2k", "1.8k", "2k", "4k", "2 s", "9", "3", "4"]
     assert shown[-1] == "records left: 4,000 of flown"
     assert not any("left" in line for line in screen(EVENTS[:5], 104.0))
+
+
+def test_a_column_is_one_declaration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has its place in the table, and its rank on a narrow terminal."""
+    added = streamlet_table.Column("units", lambda row: str(len(row.streamlet.units)), 5)
+    monkeypatch.setattr(streamlet_table, "COLUMNS", (*streamlet_table.COLUMNS, added))
+    _, _, headings, cells, *_ = screen(EVENTS[:5], 104.0, width=100)
+    assert headings.endswith("letters  units") and cells.endswith(" 1")
+    assert "units" not in str(screen(EVENTS[:5], 104.0, width=40))
 
 
 def test_a_streamlet_that_fails_again_and_again_has_its_restarts_and_age() -> None:
