@@ -7,52 +7,14 @@ change. Alternatives of keys are crossed with the operators that have keys.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from benchmarks.state_changes_of_meaning import meaning_families
+from benchmarks.state_refactorings import refactoring_families
+from benchmarks.state_versions import Case, Version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-Build = Callable[["DataFrame", "DataFrame", Mapping[str, Any]], "DataFrame"]
-"""Returns the result from events, other events, and the values of parameters."""
-
-
-@dataclass(frozen=True)
-class Version:
-    """A query.
-
-    Arguments:
-        build: its logic.
-        mode: the output mode.
-        keys: how many of its first columns identify a row, which a later row with the same values replaces; 0 if every
-            row stays.
-        settings: Spark settings of its session.
-        parameters: the values of parameters.
-    """
-
-    build: Build
-    mode: str = "append"
-    keys: int = 0
-    settings: Mapping[str, str] = field(default_factory=dict)
-    parameters: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A change of a query.
-
-    Arguments:
-        family: the name of the query.
-        what: the changed part: the new alternative.
-        old: the version that has run.
-        new: the changed version.
-    """
-
-    family: str
-    what: str
-    old: Version
-    new: Version
-
 
 KEYS = (
     "key", "kind", "upper(key)", "lower(key)", "concat(key, 'x')", "concat(key, ', x')", "substring(key, 1, 1)",
@@ -281,7 +243,7 @@ def cases(only: Iterable[str] = ()) -> list[Case]:
     """Return the changes of all families, or of some; the first of each family changes nothing."""
     return [
         Case(name, what, next(iter(versions.values())), version)
-        for name, versions in _families().items()
+        for name, versions in (_families() | meaning_families() | refactoring_families()).items()
         if not only or name in only
         for what, version in versions.items()
     ]

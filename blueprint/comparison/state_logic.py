@@ -7,6 +7,7 @@ in state were selected by the old one. Both may have the same columns, which Spa
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -80,9 +81,7 @@ def _operator(old: OperatorLogic, new: OperatorLogic, unknown: list[str]) -> Ite
 
 
 def _rules(old: Sequence[str], new: Sequence[str], unknown: list[str]) -> Iterator[str]:
-    before, now = ({_meaning(rule) for rule in rules} for rules in (old, new))
-    gone = [rule for rule in old if _meaning(rule) not in now]
-    added = [rule for rule in new if _meaning(rule) not in before]
+    gone, added = _without(old, new), _without(new, old)
     if len(gone) == len(added):
         for was, text in zip(gone, added, strict=True):
             if not _of_another_python(was, text, unknown):
@@ -92,6 +91,17 @@ def _rules(old: Sequence[str], new: Sequence[str], unknown: list[str]) -> Iterat
         yield f"it no longer has {_list(gone)}"
     if added:
         yield f"it now has {_list(added)}"
+
+
+def _without(rules: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the rules that others do not have, or have less often: a sample of a sample is another one."""
+    left = Counter(map(_meaning, others))
+    kept = []
+    for rule in rules:
+        left[_meaning(rule)] -= 1
+        if left[_meaning(rule)] < 0:
+            kept.append(rule)
+    return kept
 
 
 def _meaning(text: str) -> str:

@@ -106,6 +106,7 @@ class SparkStreamletContext:
         on_batch: called with each batch that a sink has written outside of the application, if it is counted.
         state: the state directory, which distinguishes the application from others.
         print_line: prints a line for the people who watch the run; may be called from any thread.
+        inlet_sources: the names of the sources of its inlets in checkpoints, as far as the logic has read them.
 
     Example:
         The directory of a checkpoint, and the value of a parameter, in a logic::
@@ -123,6 +124,7 @@ class SparkStreamletContext:
     on_batch: Callable[[BatchWritten], None] | None = None
     state: Path = Path()
     print_line: Callable[[str], None] = print
+    inlet_sources: set[str] = field(default_factory=set)
 
     def path(self, setting: str) -> Path:
         """Return the absolute path that a setting refers to; relative paths start in the directory of the blueprint.

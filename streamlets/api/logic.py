@@ -105,6 +105,7 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         """
         port = self._port(inlet, AvroInlet, "read_stream")
         source = check_source_name(name if name is not None else port.name.replace("-", "_"))
+        self.context.inlet_sources.add(source)
         return self.context.ports.read(port.name, name=source, metadata=metadata)
 
     def source(

@@ -199,7 +199,8 @@ class StreamletCheck:
         mode = query.facts.mode
         description = described(query.plan, mode, named=self._plan.settings.source_evolution)
         if description.operators:
-            description = replace(description, logic=logic_of(rows_of(query.writer), mode, self._plan))
+            logic = logic_of(rows_of(query.writer), mode, self._plan, self._context.inlet_sources)
+            description = replace(description, logic=logic)
         if self._streamlet.state and description.operators:
             inlets = tuple(Path(self._ports.directory_of(inlet)) for inlet in sorted(self._ports.read_inlets))
             checkpoint = Path(self._context.checkpoint_dir(f"{query.name}.sample"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,8 +42,20 @@ class PlanNode:
 
 
 def plan_tree(frame: DataFrame) -> PlanNode:
-    """Return the analyzed plan of a frame."""
-    return parse_tree(str(frame._jdf.queryExecution().analyzed().treeString()))  # noqa: SLF001 - Spark has no public way
+    """Return the analyzed plan of a frame, without common table expressions."""
+    return parse_tree(str(analyzed(frame).treeString()))
+
+
+def analyzed(frame: DataFrame) -> Any:
+    """Return the analyzed plan of a frame in Java, with each common table expression where it is used.
+
+    Spark has them beside the query until it optimizes the plan, so that the nodes of the query seem to have no source.
+    """
+    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - Spark has no public way
+    if "WithCTE" not in plan.treeString():
+        return plan
+    jvm: Any = frame.sparkSession._jvm  # noqa: SLF001
+    return jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, False).apply(plan)
 
 
 def parse_tree(text: str) -> PlanNode:

@@ -207,6 +207,7 @@ class Site:
 
     def _prepare_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
         """Repair damage before Spark reads the checkpoint, and refuse a query that is incompatible with it."""
+        assert self._context is not None, "a query is built before it is started"
         directory, channels = self._site.checkpoints / self.plan.ref / write.query, self._site.channels.values()
         if write.checkpoint is not None:
             link_checkpoint(directory, write.checkpoint, f"{self.plan.ref}.{write.query}")
@@ -221,7 +222,7 @@ class Site:
             store_windows(checkpoint, plan)
             if keeps_state(plan):
                 rows = rows_of(write.writer)
-                logic = logic_of(rows, facts(write.writer).mode, self.plan)
+                logic = logic_of(rows, facts(write.writer).mode, self.plan, self._context.inlet_sources)
                 if warning := require_same_logic(checkpoint, logic):
                     unit = UnitId(self.plan.ref, write.query)
                     self._site.report(Seen(UnitWarned(time.time(), unit, warning)))
