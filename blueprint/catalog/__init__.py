@@ -1,7 +1,7 @@
 """The interface to streamlets, channels and sinks for the language, in plain data. `streamlets` implements it."""
 
 from blueprint.catalog.catalog import Catalog
-from blueprint.catalog.channels import ChannelTraits, InletSettings, TopicProblem, TopicSettings
+from blueprint.catalog.channels import ChannelTraits, InletSettings, OutletSettings, TopicProblem, TopicSettings
 from blueprint.catalog.connectors import Connector, SparkArtifacts, UnmetRequirement
 from blueprint.catalog.external import ExternalResources, ListeningPort, ReadPath, SavedInlet, WrittenDirectory
 from blueprint.catalog.parameters import ParameterDescriptor, ParameterProblem, ParameterType, PathTraits
@@ -26,6 +26,7 @@ __all__ = [
     "ListeningPort",
     "LoadFailure",
     "LoadFailureKind",
+    "OutletSettings",
     "OutputMode",
     "ParameterDescriptor",
     "ParameterProblem",

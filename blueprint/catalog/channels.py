@@ -81,11 +81,32 @@ class InletSettings:
     real_time: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class OutletSettings:
+    """The settings of an outlet for the channel of its topic.
+
+    Arguments:
+        streamlet: the name of the streamlet.
+        name: the name of the outlet.
+        options: the settings; see `OutletPlan.options`.
+        real_time: whether the query that writes it has a real-time trigger.
+    """
+
+    streamlet: str
+    name: str
+    options: Mapping[str, object]
+    real_time: bool = False
+
+
 def _no_problems(topic: TopicSettings) -> Iterable[TopicProblem]:
     return ()
 
 
 def _no_inlet_problems(inlet: InletSettings) -> Iterable[TopicProblem]:
+    return ()
+
+
+def _no_outlet_problems(outlet: OutletSettings) -> Iterable[TopicProblem]:
     return ()
 
 
@@ -111,6 +132,7 @@ class ChannelTraits:
             channel has one location.
         problems: yields what is wrong with the settings of a topic, apart from unknown settings and wrong types.
         inlet_problems: yields what is wrong with the settings of an inlet; the paths are those in its block.
+        outlet_problems: yields what is wrong with the settings of an outlet; the paths are those in its block.
         exactly_once: whether a batch of a query that is written again after a failure appears in a topic once.
         connector: what Spark needs to use the channel; None for nothing.
         unmet: yields what the channel needs and this machine does not have, without a network.
@@ -133,6 +155,7 @@ class ChannelTraits:
     location: Callable[[TopicSettings], str] = _one_location
     problems: Callable[[TopicSettings], Iterable[TopicProblem]] = _no_problems
     inlet_problems: Callable[[InletSettings], Iterable[TopicProblem]] = _no_inlet_problems
+    outlet_problems: Callable[[OutletSettings], Iterable[TopicProblem]] = _no_outlet_problems
     exactly_once: bool = True
     connector: Connector | None = None
     unmet: Callable[[SparkArtifacts], Iterable[UnmetRequirement]] = _nothing_unmet

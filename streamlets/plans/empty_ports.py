@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from blueprint.catalog import OutletSettings
 from blueprint.plan import OutletPlan, StreamletPlan
 from blueprint.trigger import RealTime, Trigger
 from streamlets.api.context import TaskConnection, all_rows
@@ -14,6 +16,7 @@ from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation
 from streamlets.channels.base import METADATA, METADATA_DDL
 from streamlets.channels.kafka.deduplication import TIME, Deduplication, watermarked
+from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.contract.errors import Misfit
 from streamlets.contract.types import spark_schema
 from streamlets.plans.places import Places
@@ -57,10 +60,17 @@ class EmptyPorts:
         directory: the parent of the empty directories, one for each inlet.
         watch: the watch on the logic.
         places: the locations in the project.
+        channels: the channel of each of its topics, by topic id.
     """
 
     def __init__(
-        self, plan: StreamletPlan, session: SparkSession, directory: Path, watch: Watch, places: Places
+        self,
+        plan: StreamletPlan,
+        session: SparkSession,
+        directory: Path,
+        watch: Watch,
+        places: Places,
+        channels: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.again = False  # whether the logic is built a second time, after its rows were checked
         self.mismatches: list[Mismatch] = []
@@ -71,6 +81,7 @@ class EmptyPorts:
         self._directory = directory
         self._watch = watch
         self._places = places
+        self._channels = channels
         self._opened: dict[tuple[str, str, bool], DataFrame] = {}
 
     def read(self, inlet: str, *, name: str, metadata: bool) -> DataFrame:
@@ -111,9 +122,12 @@ class EmptyPorts:
         """Return a writer without output; the first build adds rows that do not match their outlet to `mismatches`.
 
         Raises:
-            StreamletError: a branch does not return a DataFrame.
+            StreamletError: a branch does not return a DataFrame, or the trigger does not fit the outlets.
         """
         from streamlets.contract.match import misfits
+
+        if isinstance(trigger_of(self._plan, query, trigger), RealTime):
+            self._require_real_time(query, branches)
 
         outlets = {plan.name: plan for plan in self._plan.outlets}
         for name, part in branches.items() if not self.again else ():
@@ -130,6 +144,22 @@ class EmptyPorts:
         if isinstance(trigger_of(self._plan, query, trigger), RealTime):
             output_mode = real_time_mode(rows, output_mode)
         return rows.writeStream.format("noop").outputMode(output_mode)
+
+    def _require_real_time(self, query: str, outlets: Iterable[str]) -> None:
+        """Require that a query with a real-time trigger can write its outlets.
+
+        Raises:
+            StreamletError: it cannot.
+        """
+        settings = self._plan.settings
+        if isinstance(settings.trigger, RealTime) and not settings.queries:
+            return  # verification reports what does not fit the trigger of a streamlet
+        for plan in self._plan.outlets:
+            channel = CHANNEL_TYPES.get(self._channels.get(plan.topic, ""))
+            if plan.name in outlets and channel is not None:
+                own = OutletSettings(plan.streamlet, plan.name, plan.options, real_time=True)
+                for problem in channel.traits.outlet_problems(own):
+                    raise StreamletError(f"the query `{query}`: {problem.message}")
 
     def task_source(self, outlet: str) -> TaskConnection:
         """Return the outlet of a batch source, and no topic: no task is read."""

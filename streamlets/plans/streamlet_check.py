@@ -81,7 +81,7 @@ class StreamletCheck:
         self._places = places
         self._signals = signals
         self._longest_build = longest_build
-        self._ports = EmptyPorts(self._plan, session, directory, watch, places)
+        self._ports = EmptyPorts(self._plan, session, directory, watch, places, streamlet.channels)
         self._context = SparkStreamletContext(
             session=session,
             streamlet_ref=self._plan.ref,

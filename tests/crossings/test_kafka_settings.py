@@ -111,6 +111,12 @@ def test_right_settings_are_accepted(settings: str, tmp_path: Path, usual: list[
     assert [finding for finding in findings(tmp_path, settings) if finding not in usual] == []
 
 
+def test_a_misspelt_address_of_a_registry_is_one_finding(tmp_path: Path, usual: list[tuple[str, int]]) -> None:
+    """That the format needs a registry follows from it."""
+    found = findings(tmp_path, 'format = confluent, schema-registry.urll = "http://registry:8081"')
+    assert [finding for finding in found if finding not in usual] == [("client-setting-doubt", LINE)]
+
+
 def test_every_setting_of_the_tables_has_a_known_kind() -> None:
     """A kind is a type, or the allowed values."""
     for table in (CLIENT, TOPIC, REGISTRY):

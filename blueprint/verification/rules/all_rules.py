@@ -59,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     topics.dead_letters_on_another_channel,
     topics.problems_of_channels,
     topics.problems_of_inlets,
+    topics.problems_of_outlets,
     topics.requirements_of_channels,
     transactions.split_transactions,
     cycles.cycles,

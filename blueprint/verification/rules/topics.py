@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from blueprint.avro.model import Contract
-from blueprint.catalog import InletSettings, TopicProblem, TopicSettings
+from blueprint.catalog import InletSettings, OutletSettings, TopicProblem, TopicSettings
 from blueprint.diagnostics import Diagnostic, FixKind, Label, Span, finding
 from blueprint.hocon.values import ObjectValue, Value, is_null, key_span_of, span_of
 from blueprint.model.blueprint import DEAD_LETTERS, TopicEntry
 from blueprint.model.draft import Draft
 from blueprint.model.findings import rename_key
-from blueprint.model.wiring import PortKey
+from blueprint.model.wiring import Binding, PortKey
 from blueprint.setting import Scope
 from blueprint.settings.values import port_options, spark_artifacts, streamlet_settings
 from blueprint.spelling import alternatives, listing, near, sole_meanings
@@ -268,17 +268,39 @@ def problems_of_inlets(draft: Draft) -> Iterator[Diagnostic]:
         real_time = bool(options) and isinstance(streamlet_settings(draft.settings, ref).trigger, RealTime)
         settings = InletSettings(ref, port, options, contract, written[binding.topic], real_time)
         for problem in traits.inlet_problems(settings):
-            value = draft.settings.get("streamlets", ref, "inlets", port, *problem.path)
-            span = span_of(value) if value is not None and value.origins else draft.blueprint.streamlets[ref].key
-            yield finding(
-                problem.code,
-                problem.message,
-                span,
-                causes=problem.causes,
-                help=problem.help,
-                streamlets=(ref,),
-                topics=(binding.topic,),
-            )
+            yield _problem_of_port(draft, binding, "inlets", problem)
+
+
+def problems_of_outlets(draft: Draft) -> Iterator[Diagnostic]:
+    """The settings of an outlet for the channel of its topic fit the trigger of its streamlet."""
+    if draft.misfits:
+        return
+    for binding in draft.wiring.bindings:
+        ref, port = binding.key.streamlet, binding.key.port
+        traits = draft.channels.get(draft.topics[binding.topic].channel) if binding.topic in draft.topics else None
+        if traits is None or binding.key.role != "producer":
+            continue
+        own = streamlet_settings(draft.settings, ref)
+        # Which outlets a query with a trigger of its own writes is known only when the logic is built.
+        real_time = isinstance(own.trigger, RealTime) and not own.queries
+        options = port_options(draft.settings, ref, port, Scope.OUTLET, traits)
+        for problem in traits.outlet_problems(OutletSettings(ref, port, options, real_time)):
+            yield _problem_of_port(draft, binding, "outlets", problem)
+
+
+def _problem_of_port(draft: Draft, binding: Binding, section: str, problem: TopicProblem) -> Diagnostic:
+    ref, port = binding.key.streamlet, binding.key.port
+    value = draft.settings.get("streamlets", ref, section, port, *problem.path)
+    span = span_of(value) if value is not None and value.origins else draft.blueprint.streamlets[ref].key
+    return finding(
+        problem.code,
+        problem.message,
+        span,
+        causes=problem.causes,
+        help=problem.help,
+        streamlets=(ref,),
+        topics=(binding.topic,),
+    )
 
 
 def requirements_of_channels(draft: Draft) -> Iterator[Diagnostic]:

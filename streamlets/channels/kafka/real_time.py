@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from blueprint.catalog import OutletSettings
 from streamlets.channels.conformity import ORIGINAL, REASON, with_reasons
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.cluster import SERVERS
+from streamlets.channels.kafka.outlet_problems import outlet_problems
 from streamlets.channels.kafka.sending import MESSAGE, letter, message, sink_options
-from streamlets.channels.kafka.settings import STAGED
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -43,11 +44,8 @@ def real_time_writer(
         )
     (branch,) = branches
     outlet, topic = branch.outlet, branch.topic
-    if STAGED.of(outlet.options):
-        raise ValueError(
-            f"the query `{query.name}` has a real-time trigger, and its outlet `{outlet.name}` is staged: there is no "
-            "batch to stage; use a `processing-time` trigger, or set `staged = false`"
-        )
+    for problem in outlet_problems(OutletSettings(query.streamlet, outlet.name, outlet.options, real_time=True)):
+        raise ValueError(f"{problem.message}: {problem.causes[0]}; {', or '.join(problem.help)}")
     if outlet.on_invalid != "dead-letters":
         dead_letters = None
     if dead_letters is not None and dead_letters.cluster is not topic.cluster:

@@ -80,7 +80,8 @@ def _wrong_value(value: str, kind: str) -> tuple[str, tuple[str, ...]] | None:
 
 def _format_problems(topic: TopicSettings, registry: Mapping[str, str]) -> Iterator[TopicProblem]:
     format, path = FORMAT.of(topic.options), ("format",)
-    if format == "confluent" and "url" not in registry:
+    misspelt = any(did_you_mean(key, ["url"]) for key in registry if key not in REGISTRY)
+    if format == "confluent" and "url" not in registry and not misspelt:
         yield TopicProblem(
             _ERROR, path, f"the format `confluent` of the topic `{topic.id}` needs a schema registry",
             help=('set `schema-registry.url = "https://..."` of the topic',),

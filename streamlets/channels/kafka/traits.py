@@ -20,6 +20,7 @@ from streamlets.channels.kafka.cluster import (
 from streamlets.channels.kafka.connector import CONNECTOR
 from streamlets.channels.kafka.inlet_problems import inlet_problems
 from streamlets.channels.kafka.known_settings import CLIENT
+from streamlets.channels.kafka.outlet_problems import outlet_problems
 from streamlets.channels.kafka.requirements import unmet
 from streamlets.channels.kafka.setting_problems import known_problems, servers_problems, topic_problems
 from streamlets.channels.kafka.settings import CLUSTER_SETTINGS, SETTINGS
@@ -168,6 +169,7 @@ TRAITS = ChannelTraits(
     location=location,
     problems=problems,
     inlet_problems=inlet_problems,
+    outlet_problems=outlet_problems,
     connector=CONNECTOR,
     unmet=unmet,
     exactly_once=False,
