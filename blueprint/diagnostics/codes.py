@@ -128,6 +128,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "output-read": Code(_ERROR, "a stream reads files of a directory that its application writes"),
         "directory-shared": Code(_ERROR, "two streamlets write to the same directory"),
         "tcp-port-shared": Code(_ERROR, "two streamlets listen on the same TCP port"),
+        "secret-in-command": Code(_WARNING, "the command of a spout has a secret, which all users can read"),
         "parameter-check-raises": Code(_ERROR, "a streamlet raises while it checks its config parameters"),
         "parameter-missing": Code(_ERROR, "a config parameter has neither a value nor a default"),
         "unknown-parameter": Code(_ERROR, "a value is set for a config parameter that does not exist"),

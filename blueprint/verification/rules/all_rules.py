@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from blueprint.diagnostics import Diagnostic
 from blueprint.model.draft import Draft
 from blueprint.verification.rules import (
+    commands,
     connections,
     contracts,
     cycles,
@@ -82,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     outputs.checkpoints_in_outputs,
     outputs.outputs_read,
     tcp_ports.shared_tcp_ports,
+    commands.secrets_in_commands,
     mounts.mount_declarations,
     mounts.mount_directories,
     mounts.missing_mounts,
