@@ -105,6 +105,9 @@ class CommonSettings:
     trigger: Trigger | None = setting(TRIGGER, "When queries read new records, unless a query sets its own trigger.")
     retry: Retry = section(Retry)
     stuck_after: Duration = setting(DURATION, "How long a batch runs before it is reported as stuck.", "10 minutes")
+    patience: Duration = setting(
+        DURATION, "How long records may wait without a committed batch before a streamlet is overdue.", "2 minutes"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ _COMMANDS = {
     "doctor": "Check what a run needs on this machine.",
     "explain": "Explain a code that `flow verify` reports.",
     "graph": "Draw the graph of an application.",
+    "health": "Show whether the streamlets of an application are healthy.",
     "lsp": "Answer an editor about blueprints (Language Server Protocol).",
     "new": "Create a project that verifies, runs and passes its tests.",
     "pause": "Pause streamlets of a running application.",

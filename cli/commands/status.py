@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,20 +11,16 @@ import click
 
 from blueprint.wording import span
 from cli.options import format_option, path_argument
+from cli.runs.current import CurrentStatus, current_status
 from cli.state import applications, state_options
 
 if TYPE_CHECKING:
     from streamlets.runner.events.status import RunStatus, UnitStatus
-    from streamlets.runner.events.status_file import WrittenStatus
-    from streamlets.runner.state_directory.directory import StateDirectory
 
 _HEALTHY = 0
 _UNHEALTHY = 1
 _NOT_RUNNING = 3
 """Exit codes."""
-
-_SILENT_AFTER = 30.0
-"""Seconds without a status update after which a run counts as unhealthy; a runner writes one every five seconds."""
 
 _OLD_AFTER = 12.0
 """Seconds after which a status is shown with its age: two updates are missing."""
@@ -44,7 +39,7 @@ def status(path: Path, state_dir: Path | None, application: str | None, form: st
     The exit code is 0 if the application runs and is healthy; 1 if a streamlet has failed, if there was no status
     update for 30 seconds, or if the last run failed or was killed; 3 if the last run ended normally or there was none.
     """
-    current = [_current(state) for state in applications(path, state_dir, application)]
+    current = [current_status(state) for state in applications(path, state_dir, application)]
     if form == "json":
         click.echo(json.dumps({status.application: _as_data(status) for status in current}, indent=2))
     else:
@@ -56,45 +51,7 @@ def status(path: Path, state_dir: Path | None, application: str | None, form: st
     raise SystemExit(next((code for code in (_UNHEALTHY, _NOT_RUNNING) if code in codes), _HEALTHY))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Current:
-    """The last status of an application, with what is true now.
-
-    Arguments:
-        application: the name of the application.
-        written: the last status that a run wrote; None when none has written any.
-        alive: whether the application is running.
-    """
-
-    application: str
-    written: WrittenStatus | None
-    alive: bool
-
-    @property
-    def health(self) -> str:
-        """The health of the run; `died` when it ended without writing its end."""
-        if self.written is None:
-            return "starting" if self.alive else "never ran"
-        return self.written.status.health if self.alive or self.written.status.ended is not None else "died"
-
-    @property
-    def silent(self) -> bool:
-        """Whether the run has not written its status for long."""
-        return self.alive and self.written is not None and time.time() - self.written.time > _SILENT_AFTER
-
-
-def _current(state: StateDirectory) -> _Current:
-    from streamlets.runner.events.status_file import read_status
-
-    owner = state.owner()
-    written = read_status(state.status_file)
-    # Commands own the directory for a short time, too, for example to reset checkpoints. Only the process that wrote
-    # the status is the run.
-    alive = owner is not None and (written is None or written.process == owner)
-    return _Current(application=state.application, written=written, alive=alive)
-
-
-def _as_data(current: _Current) -> dict[str, object]:
+def _as_data(current: CurrentStatus) -> dict[str, object]:
     """Return a status for `--format json`."""
     from streamlets.runner.events.status_json import to_json
 
@@ -104,14 +61,14 @@ def _as_data(current: _Current) -> dict[str, object]:
     return {"alive": current.alive, "silent": current.silent} | known | {"health": current.health}
 
 
-def _exit_code(current: _Current) -> int:
+def _exit_code(current: CurrentStatus) -> int:
     failed = current.written is not None and current.written.status.exit_code
     if current.health in ("degraded", "died") or current.silent or failed:
         return _UNHEALTHY
     return _HEALTHY if current.alive else _NOT_RUNNING
 
 
-def _print(current: _Current) -> None:
+def _print(current: CurrentStatus) -> None:
     click.echo(_headline(current))
     if current.written is None or not current.written.status.order:
         return
@@ -122,7 +79,7 @@ def _print(current: _Current) -> None:
     _print_causes(status, now)
 
 
-def _headline(current: _Current) -> str:
+def _headline(current: CurrentStatus) -> str:
     """Return the line above the table: whether the application runs, since when, and how it is."""
 
     name, written, now = current.application, current.written, time.time()

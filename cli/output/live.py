@@ -17,7 +17,7 @@ from cli.output import streamlets
 from cli.output.streamlet_table import fitted
 from streamlets.runner.events.event import Event, Importance, UnitEvent, json_text
 from streamlets.runner.events.run_events import RunStarted
-from streamlets.runner.events.status import RunStatus
+from streamlets.runner.events.status import RESTING, RunStatus
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 from streamlets.runner.events.view import View
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 _BATCHES_EVERY = 5.0
 """Seconds between two lines about the batches of a streamlet; each line has the totals of the run."""
-
-_RESTING = ("completed", "paused", "stopped", "failed")
-"""States at whose start the rows of a streamlet are printed."""
 
 _STYLES = {Importance.WARNING: "yellow", Importance.ERROR: "bold red"}
 """The styles of events above the table."""
@@ -91,7 +88,7 @@ class LineView(View):
                 self._print_rows(streamlet, event.time)
         if event.importance < Importance.STEP:
             return
-        if streamlet is not None and isinstance(event, UnitChanged) and event.state in _RESTING:
+        if streamlet is not None and isinstance(event, UnitChanged) and event.state in RESTING:
             self._print_rows(streamlet, event.time)
         first, *more = event.lines
         self._print(event.time, f"{first}; logs in {self._logs}" if isinstance(event, RunStarted) else first)

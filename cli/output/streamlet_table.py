@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.wording import span
 from cli.output.streamlets import short, state
+from streamlets.runner.events.status import RESTING
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,9 +29,6 @@ STATE_STYLES = {
     "failed": "bold red",
 }
 """The style of each state."""
-
-_ENDED = ("paused", "stopped", "completed", "failed")
-"""States in which nothing is processed, so there is no rate."""
 
 _GAP = 2
 """The blanks between two columns."""
@@ -65,7 +63,7 @@ class Row:
     @property
     def rate(self) -> float:
         """The rows per second; 0 if nothing is processed."""
-        return self.streamlet.rate(self.now) if self.live and self.streamlet.state not in _ENDED else 0.0
+        return self.streamlet.rate(self.now) if self.live and self.streamlet.state not in RESTING else 0.0
 
     @property
     def left(self) -> float | None:

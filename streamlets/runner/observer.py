@@ -10,13 +10,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
+from blueprint.trigger import ProcessingTime, RealTime
 from streamlets.channels.base import Position, TopicDamagedError, TopicLostError
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, latest, read_checkpoint
-from streamlets.runner.events.status import UP, RunStatus, UnitId, UnitStatus
-from streamlets.runner.events.unit_events import UnitMeasured
+from streamlets.runner.events.status import RESTING, UP, RunStatus, UnitId, UnitStatus
+from streamlets.runner.events.unit_events import UnitMeasured, UnitOverdue
 from streamlets.runner.periodic import repeating
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Overlong, Seen
@@ -26,6 +28,24 @@ EVERY = 5.0
 """Seconds between two measurements. For an idle query, one costs two directory listings and a check of each topic."""
 
 _Batch = tuple[int, float]
+
+_TRIGGERS = 3
+"""The triggers, or usual waits, after which a unit is overdue if they are longer than its `patience`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """Records that wait for a batch of a unit.
+
+    Arguments:
+        done: what the unit has done before: the number of its last batch, and its rows.
+        since: since when they wait and no batch runs, on the timer.
+        longest: the seconds of the longest wait so far that ended with a batch.
+    """
+
+    done: tuple[int | None, int, int]
+    since: float
+    longest: float = 0.0
 
 
 class Observer:
@@ -55,6 +75,7 @@ class Observer:
         self._timer = timer
         self._seen: dict[UnitId, tuple[_Batch, float]] = {}  # the running batch, and the timer when it began
         self._overlong: dict[UnitId, _Batch] = {}
+        self._waits: dict[UnitId, _Wait] = {}
 
     def look(self) -> None:
         """Measure every unit once."""
@@ -80,6 +101,7 @@ class Observer:
         measured = {inlet.name: backlog.get(inlet.name) for inlet in streamlet.inlets}
         if running != known or any(unit.backlog.get(inlet) != records for inlet, records in measured.items()):
             self._report(Seen(UnitMeasured(self._clock(), unit.unit, measured, running)))
+        self._look_for_overdue(streamlet, unit, 0 if running is not None else sum(backlog.values()))
         if running is None or self._overlong.get(unit.unit) == running:
             return
         if self._seen.get(unit.unit, (None, 0.0))[0] != running:
@@ -87,6 +109,22 @@ class Observer:
         if self._timer() - self._seen[unit.unit][1] >= streamlet.settings.stuck_after.seconds:
             self._overlong[unit.unit] = running
             self._report(Overlong(unit.unit, *running))
+
+    def _look_for_overdue(self, streamlet: StreamletPlan, unit: UnitStatus, records: int) -> None:
+        """Report a unit once that has committed no batch for too long, though records wait and none of it runs."""
+        now, done = self._timer(), (unit.batch, unit.rows_in, sum(unit.rows_out.values()))
+        wait = self._waits.get(unit.unit) or _Wait(done, now)
+        if wait.done != done:
+            wait = _Wait(done, now, max(wait.longest, now - wait.since))
+        elif not records or unit.state in RESTING or unit.waiting:
+            wait = replace(wait, since=now)
+        self._waits[unit.unit] = wait
+        trigger = streamlet.settings.trigger
+        interval = trigger.interval.seconds if isinstance(trigger, ProcessingTime | RealTime) else 0.0
+        usual = max(wait.longest, interval)
+        seconds = now - wait.since
+        if not unit.overdue and seconds >= max(streamlet.settings.patience.seconds, _TRIGGERS * usual):
+            self._report(Seen(UnitOverdue(self._clock(), unit.unit, seconds, records)))
 
     def _measure(
         self, streamlet: StreamletPlan, checkpoints: Iterable[Checkpoint]

@@ -34,6 +34,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "doctor": ("PATH",),
     "explain": ("unknown-setting",),
     "graph": ("PATH",),
+    "health": ("STREAMLET", "--path", "PATH"),
     "new": ("NEW",),
     "pause": ("STREAMLET", "--path", "PATH", "--timeout", "0.2s"),
     "put": ("out", "--file", "PATH"),
@@ -122,6 +123,7 @@ def test_a_command_answers(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.setattr("cli.runs.follower._ANSWER_TIMEOUT", 0.3)  # the process that holds the lock never answers
+    monkeypatch.setattr("cli.commands.health._PATIENCE", 0.3)  # and writes no status
     monkeypatch.setattr("streamlets.channels.kafka.cluster_client.TIMEOUT", 0.3)  # there is no broker
     wrong = []
     for command, row in ROWS.items():

@@ -71,6 +71,7 @@ USES: dict[str, tuple[Use, ...] | str] = {
     "schema": "no state",
     "spouts": (Use(("spouts",)),),
     "sql": (Use(("sql", "-e", "SHOW STREAMS")),),
+    "health": (Use(("health",)), Use(("health", "--format", "json"))),
     "status": (Use(("status",)), Use(("status", "--format", "json"))),
     "stop": (Use(("stop",)),),
     "streamlets": "no state",

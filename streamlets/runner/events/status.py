@@ -14,6 +14,9 @@ State = Literal["starting", "running", "draining", "backing-off", "paused", "sto
 UP: frozenset[State] = frozenset({"running", "draining"})
 """The states of a unit that processes records. In `draining` it finishes its running batch, then it ends."""
 
+RESTING: frozenset[State] = frozenset({"paused", "stopped", "completed", "failed"})
+"""The states of a unit that processes nothing until somebody asks for it."""
+
 RATE_WINDOW = 15.0
 """Seconds over which rates are averaged."""
 
@@ -90,6 +93,7 @@ class UnitStatus:
         waits_since: when it began to wait; None if it does not.
         waits_until: when it fails if it still waits then; None for never.
         tasks: the tasks of a batch source, see `OpenTasks`; None if it has none.
+        overdue: whether records have waited for longer than `patience` without a committed batch.
     """
 
     unit: UnitId
@@ -116,6 +120,7 @@ class UnitStatus:
     waits_since: float | None = None
     waits_until: float | None = None
     tasks: OpenTasks | None = None
+    overdue: bool = False
 
     def rate(self, now: float) -> float:
         """Rows per second over the last `RATE_WINDOW` seconds."""

@@ -7,7 +7,17 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 
 from blueprint.wording import counted, span
 from streamlets.runner.events.event import Importance, UnitEvent
-from streamlets.runner.events.status import UP, OpenTasks, RunningBatch, RunStatus, State, UnitStatus, summed, wait_text
+from streamlets.runner.events.status import (
+    RESTING,
+    UP,
+    OpenTasks,
+    RunningBatch,
+    RunStatus,
+    State,
+    UnitStatus,
+    summed,
+    wait_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,7 @@ class UnitChanged(UnitEvent):
             waiting=self.waiting,
             waits_since=(self.waits_since or self.time) if self.waiting else None,
             waits_until=self.waits_until,
+            overdue=unit.overdue and self.state not in RESTING,
         )
 
 
@@ -167,6 +178,7 @@ class UnitProgressed(UnitEvent):
             watermark=self.watermark or unit.watermark,
             recent=unit.recent_with(self.time, self.rows),
             running=None if finished else running,
+            overdue=False,
         )
 
 
@@ -203,7 +215,31 @@ class UnitMeasured(UnitEvent):
             running = RunningBatch(number, since)
         measured = {**unit.backlog, **self.backlog}
         backlog = {inlet: records for inlet, records in measured.items() if records is not None}
-        return replace(unit, backlog=backlog, running=running, tasks=self.tasks or unit.tasks)
+        overdue = unit.overdue and any(backlog.values())
+        return replace(unit, backlog=backlog, running=running, tasks=self.tasks or unit.tasks, overdue=overdue)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOverdue(UnitEvent):
+    """Records have waited for longer than the streamlet's `patience`, and no batch was committed; reported once.
+
+    Arguments:
+        seconds: how long nothing was committed.
+        records: how many wait.
+    """
+
+    usually = Importance.WARNING
+
+    seconds: float
+    records: int
+
+    @property
+    def line(self) -> str:
+        waiting = f"while {counted(self.records, 'record waits', 'records wait')}"
+        return f"{self.unit}: overdue: no batch was committed for {span(self.seconds)}, {waiting}"
+
+    def changed_unit(self, unit: UnitStatus) -> UnitStatus:
+        return replace(unit, overdue=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from streamlets.runner.events.event import Event, fold
 from streamlets.runner.events.run_events import RunStarted
 from streamlets.runner.events.status import RunningBatch, RunStatus, State, UnitId, UnitStatus
 from streamlets.runner.events.status_json import to_json
-from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitProgressed
+from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitOverdue, UnitProgressed
 from streamlets.runner.observer import Observer
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Overlong, Seen
@@ -179,3 +179,62 @@ def test_the_backlog_in_a_deleted_topic_is_unknown(run: Run) -> None:
     run.is_in("running")
     shutil.rmtree(run.topic.path)
     assert run.look().backlog == {}
+
+
+def overdue(run: Run) -> list[UnitOverdue]:
+    """Measure, and return what is reported about records that wait for too long."""
+    run.look()
+    return [fact.event for fact in run.facts if isinstance(fact, Seen) and isinstance(fact.event, UnitOverdue)]
+
+
+@pytest.mark.parametrize("state", ["running", "backing-off", "starting"])
+def test_records_that_wait_for_too_long_are_reported_once(run: Run, state: State) -> None:
+    """Until a batch is committed, whatever the unit does meanwhile. The time is that of the timer."""
+    written(run.state.checkpoints, "mean.out", {0: {"in": position(run.topic, 2)}}, 0)
+    run.is_in(state)
+    assert overdue(run) == []
+    run.now += 119
+    assert overdue(run) == []
+    run.is_in("backing-off", time=run.now)  # failing again and again is no progress
+    run.is_in(state, time=run.now)
+    run.now += 2
+    (event,) = overdue(run)
+    assert (event.seconds, event.records, event.unit) == (121.0, 20, OUT)
+    assert event.line == "mean.out: overdue: no batch was committed for 2 min 1 s, while 20 records wait"
+    assert run.status.units[OUT].overdue
+    run.now += 500
+    assert overdue(run) == []
+    run.fold(UnitProgressed(run.now, OUT, 1, 5))
+    assert not run.status.units[OUT].overdue
+
+
+@pytest.mark.parametrize("quiet", ["paused", "completed", "waiting", "running batch", "no records"])
+def test_a_unit_that_has_nothing_to_do_is_not_overdue(run: Run, quiet: str) -> None:
+    """It was paused or has ended, waits for its producers, works on a batch, or has read everything."""
+    offsets = {0: {"in": position(run.topic, 4 if quiet == "no records" else 2)}}
+    if quiet == "running batch":
+        offsets |= {1: {"in": position(run.topic, 3)}}
+    written(run.state.checkpoints, "mean.out", offsets, 0)
+    run.is_in("running")
+    match quiet:
+        case "paused" | "completed":
+            run.is_in(quiet)
+        case "waiting":
+            run.fold(UnitChanged(1000.0, OUT, "starting", waiting="waiting for head"))
+    for _ in range(3):
+        assert overdue(run) == []
+        run.now += 400
+
+
+def test_a_unit_with_long_triggers_is_overdue_later(run: Run) -> None:
+    """It is given three times its longest wait so far."""
+    written(run.state.checkpoints, "mean.out", {0: {"in": position(run.topic, 2)}}, 0)
+    run.is_in("running")
+    overdue(run)
+    run.now += 100
+    run.fold(UnitProgressed(run.now, OUT, 0, 5))
+    assert overdue(run) == []
+    run.now += 299
+    assert overdue(run) == []
+    run.now += 2
+    assert len(overdue(run)) == 1

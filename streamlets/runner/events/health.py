@@ -1,0 +1,80 @@
+"""`health_of`: how the streamlets of a run are, judged from its status alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from blueprint.wording import counted, span
+from streamlets.runner.events.status import RESTING, RunStatus, StreamletStatus
+
+Health = Literal["healthy", "overdue", "stuck", "failed", "lost"]
+
+HEALTHS: tuple[Health, ...] = ("healthy", "overdue", "stuck", "failed", "lost")
+"""From the best to the worst."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamletHealth:
+    """How a streamlet is.
+
+    Arguments:
+        ref: the name of the streamlet.
+        health: `overdue` if records wait and no batch is committed, `stuck` if a batch runs for too long, `failed` if
+            it failed for good, `lost` if the process of the run is gone.
+        reason: why, in one line; "" if there is nothing to say.
+        seconds: how long it has been in its state, or its batch has been running.
+    """
+
+    ref: str
+    health: Health
+    reason: str = ""
+    seconds: float = 0.0
+
+    def data(self) -> dict[str, object]:
+        """Return it as data for JSON."""
+        return {
+            "streamlet": self.ref, "health": self.health, "reason": self.reason, "seconds": round(self.seconds, 1)
+        }  # fmt: skip
+
+
+def health_of(status: RunStatus, now: float, *, lost: str = "") -> tuple[StreamletHealth, ...]:
+    """Return the health of each streamlet, producers first.
+
+    Arguments:
+        status: the status of the run.
+        now: when it was written, on the clock of the runner, which also set all times in it.
+        lost: why the run cannot do anything any more, if so.
+    """
+    return tuple(_judged(streamlet, now, lost) for streamlet in status.streamlets)
+
+
+def _judged(streamlet: StreamletStatus, now: float, lost: str) -> StreamletHealth:
+    health, reason = _verdict(streamlet, now, lost)
+    batch = streamlet.running if health == "stuck" else None
+    since = batch.since if batch is not None else streamlet.since
+    return StreamletHealth(ref=streamlet.ref, health=health, reason=reason, seconds=now - since if since else 0.0)
+
+
+def _verdict(streamlet: StreamletStatus, now: float, lost: str) -> tuple[Health, str]:
+    failed = [unit for unit in streamlet.units if unit.state == "failed"]
+    if failed:
+        return "failed", _first_line(failed[0].cause)
+    if lost and streamlet.state not in RESTING:
+        return "lost", f"it was {streamlet.state}; {lost}"
+    if streamlet.stuck and streamlet.running is not None:
+        where = f" at {streamlet.running.where[0]}" if streamlet.running.where else ""
+        return "stuck", f"batch {streamlet.running.number} has been running for {_age(streamlet, now)}{where}"
+    cause = _first_line(streamlet.cause)
+    if any(unit.overdue for unit in streamlet.units):
+        waiting = counted(streamlet.backlog or 0, "record waits", "records wait")
+        return "overdue", f"{waiting}, and no batch is committed" + (f": {cause}" if cause else "")
+    return "healthy", cause or streamlet.waiting or ("" if streamlet.state == "running" else streamlet.state)
+
+
+def _age(streamlet: StreamletStatus, now: float) -> str:
+    return span(now - streamlet.running.since) if streamlet.running is not None else ""
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]

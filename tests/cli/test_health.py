@@ -1,0 +1,143 @@
+"""`flow health`: each judgement with its reason and its exit code, from status files without Spark."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.commands import health
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.run_events import RunEnded, RunStarted
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitOverdue, UnitProgressed
+from streamlets.runner.state_directory.directory import StateDirectory
+from tests.cli.conftest import Flow
+
+MEAN, COPY = UnitId("mean", "out"), UnitId("copy", "out")
+NOW = 1_000_000.0
+UP = (UnitChanged(NOW - 90, MEAN, "running"), UnitChanged(NOW - 90, COPY, "running"))
+WAITING = (UnitMeasured(NOW - 8, MEAN, {"in": 40}), UnitOverdue(NOW - 5, MEAN, 120.0, 40))
+STUCK = (
+    UnitMeasured(NOW - 70, MEAN, {}, (3, NOW - 720)),
+    BatchStuck(NOW - 60, MEAN, batch=3, since=NOW - 720, seconds=660.0, frames=("plant.py:7 in slow",)),
+)
+
+Written = Callable[..., StateDirectory]
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
+    """Return a function that writes the status of an application `plant` after some events."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(*events: Event, at: float = NOW) -> StateDirectory:
+        state = StateDirectory(tmp_path / ".flow", "plant")
+        with state.locked():
+            file = StatusFile(state.status_file)
+            publisher = Publisher([file])
+            for event in (RunStarted(NOW - 100, "plant", ("mean", "copy")), *events):
+                publisher.publish(event)
+            file.write(at)
+        return state
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("events", "code", "expected"),
+    [
+        (UP, 0, ("healthy", "", 90.0)),
+        ((*UP, *WAITING), 3, ("overdue", "40 records wait, and no batch is committed", 90.0)),
+        (
+            (*UP, UnitMeasured(NOW - 9, MEAN, {"in": 1}), UnitOverdue(NOW - 5, MEAN, 120.0, 1),
+             UnitChanged(NOW - 4, MEAN, "backing-off", "ValueError: 7\nmore", retry_in=3.0)),
+            3, ("overdue", "1 record waits, and no batch is committed: ValueError: 7", 4.0),
+        ),
+        ((*UP, *WAITING, UnitProgressed(NOW - 1, MEAN, 3, 40, seconds=1.0)), 0, ("healthy", "", 90.0)),
+        ((*UP, *WAITING, UnitMeasured(NOW - 1, MEAN, {"in": 0})), 0, ("healthy", "", 90.0)),
+        ((*UP, *WAITING, UnitChanged(NOW - 2, MEAN, "paused", "paused by ann")), 0, ("healthy", "paused by ann", 2.0)),
+        ((*UP, *STUCK), 3, ("stuck", "batch 3 has been running for 12 min at plant.py:7 in slow", 720.0)),
+        ((*UP, UnitChanged(NOW - 6, MEAN, "failed", "ValueError: 7")), 1, ("failed", "ValueError: 7", 6.0)),
+        (
+            (*UP, UnitChanged(NOW - 4, MEAN, "backing-off", "ValueError: 7", retry_in=3.0)),
+            0, ("healthy", "ValueError: 7", 4.0),
+        ),
+        (
+            (UnitChanged(NOW - 50, MEAN, "starting", waiting="waiting for copy"), UP[1]),
+            0, ("healthy", "waiting for copy", 50.0),
+        ),
+    ],
+)  # fmt: skip
+def test_a_streamlet_is_judged(
+    flow: Flow, written: Written, events: tuple[Event, ...], code: int, expected: tuple[str, str, float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The reason is one line, and the other streamlet is healthy. Ages do not depend on this machine's clock."""
+    monkeypatch.setattr("cli.runs.current.time.time", lambda: NOW)
+    with written(*events).locked():
+        result = flow("health", "--format", "json")
+        assert flow("health", "copy").code == 0
+    data = json.loads(result.out)
+    mean, copy = data["streamlets"]
+    assert (result.code, data["running"]) == (code, True)
+    assert (mean["health"], mean["reason"], mean["seconds"]) == expected
+    assert (copy["streamlet"], copy["health"]) == ("copy", "healthy")
+
+
+def test_a_run_that_is_gone_is_lost(flow: Flow, written: Written) -> None:
+    """Its streamlets are lost, but those that had ended before."""
+    written(*UP, UnitChanged(NOW - 1, COPY, "completed"))
+    result = flow("health")
+    assert result.code == 1
+    first, heading, mean, copy = result.out.splitlines()
+    assert (first, heading.split()) == ("plant is not running", ["streamlet", "health", "for", "reason"])
+    assert mean.split(maxsplit=3) == ["mean", "lost", "1", "min 30 s  it was running; the process of the run is gone"]
+    assert copy.split()[:2] == ["copy", "healthy"]
+    assert flow("health", "copy").code == 3
+
+
+def test_an_application_that_does_not_run(flow: Flow, written: Written, tmp_path: Path) -> None:
+    """It never ran, or ended normally."""
+    (tmp_path / "blueprint.conf").write_text("blueprint {}")
+    never = flow("health")
+    assert (never.code, never.out) == (3, f"{tmp_path.name} is not running\n")
+    written(*(UnitChanged(NOW - 1, unit, "stopped") for unit in (MEAN, COPY)), RunEnded(NOW, 0))
+    ended = flow("health", "--application", "plant")
+    assert (ended.code, ended.out.splitlines()[0]) == (3, "plant is not running")
+
+
+def test_a_run_that_writes_no_status_is_lost(flow: Flow, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is watched before it is called so, because the clock may have been set."""
+    monkeypatch.setattr(health, "_PATIENCE", 0.5)
+    state = written(*UP)
+    with state.locked():
+        silent = flow("health", "mean")
+        file = StatusFile(state.status_file)
+        publisher = Publisher([file])
+        publisher.publish(RunStarted(NOW - 100, "plant", ("mean", "copy")))
+        writer = threading.Timer(0.2, lambda: [publisher.publish(event) for event in UP])
+        writer.start()
+        monkeypatch.setattr(health, "_PATIENCE", 60.0)
+        writing = flow("health")
+        writer.join()
+    assert (silent.code, "it was running; its process" in silent.out, "writes no status" in silent.out) == (
+        1,
+        True,
+        True,
+    )
+    assert writing.code == 0
+
+
+def test_a_streamlet_that_is_not_there(flow: Flow, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The argument is wrong."""
+    monkeypatch.setattr("cli.runs.current.time.time", lambda: NOW)
+    with written(*UP).locked():
+        result = flow("health", "maen")
+    assert result.code == 2
+    assert "`plant` has no streamlet `maen`; did you mean `mean`?" in " ".join(result.err.split())
