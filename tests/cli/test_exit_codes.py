@@ -27,6 +27,7 @@ ELSEWHERE = {
     ("flow upgrade", 0): "tests/streamlets/runner/test_run.py",
     ("flow pause, resume, restart", 0): "tests/cli/test_steering.py",
     ("flow sql", 0): "tests/cli/test_steering.py",
+    **{("flow health", code): "tests/cli/test_health.py" for code in (0, 1, 2, 3)},
     ("flow put", 0): "tests/streamlets/ingress/spouts/test_programs_under_test.py",
 }
 """The tests of codes that need a run."""

@@ -90,14 +90,19 @@ def test_a_streamlet_is_judged(
     assert (copy["streamlet"], copy["health"]) == ("copy", "healthy")
 
 
-def test_a_run_that_is_gone_is_lost(flow: Flow, written: Written) -> None:
+def test_a_run_that_was_killed_is_lost(flow: Flow, written: Written) -> None:
     """Its streamlets are lost, but those that had ended before."""
     written(*UP, UnitChanged(NOW - 1, COPY, "completed"))
     result = flow("health")
     assert result.code == 1
     first, heading, mean, copy = result.out.splitlines()
     assert (first, heading.split()) == ("plant is not running", ["streamlet", "health", "for", "reason"])
-    assert mean.split(maxsplit=3) == ["mean", "lost", "1", "min 30 s  it was running; the process of the run is gone"]
+    assert mean.split(maxsplit=3) == [
+        "mean",
+        "lost",
+        "1",
+        "min 30 s  it was running; the process of the run has exited",
+    ]
     assert copy.split()[:2] == ["copy", "healthy"]
     assert flow("health", "copy").code == 3
 
@@ -121,7 +126,7 @@ def test_a_run_that_writes_no_status_is_lost(flow: Flow, written: Written, monke
         file = StatusFile(state.status_file)
         publisher = Publisher([file])
         publisher.publish(RunStarted(NOW - 100, "plant", ("mean", "copy")))
-        writer = threading.Timer(0.2, lambda: [publisher.publish(event) for event in UP])
+        writer = threading.Timer(0.2, publisher.publish, [UP[0]])
         writer.start()
         monkeypatch.setattr(health, "_PATIENCE", 60.0)
         writing = flow("health")

@@ -21,8 +21,8 @@ class StreamletHealth:
     Arguments:
         ref: the name of the streamlet.
         health: `overdue` if records wait and no batch is committed, `stuck` if a batch runs for too long, `failed` if
-            it failed for good, `lost` if the process of the run is gone.
-        reason: why, in one line; "" if there is nothing to say.
+            it failed for good, `lost` if the process of the run has exited.
+        reason: why, in one line; "" if there is nothing to report.
         seconds: how long it has been in its state, or its batch has been running.
     """
 

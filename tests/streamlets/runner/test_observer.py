@@ -195,7 +195,7 @@ def test_records_that_wait_for_too_long_are_reported_once(run: Run, state: State
     assert overdue(run) == []
     run.now += 119
     assert overdue(run) == []
-    run.is_in("backing-off", time=run.now)  # failing again and again is no progress
+    run.is_in("backing-off", time=run.now)  # to fail again and again is not progress
     run.is_in(state, time=run.now)
     run.now += 2
     (event,) = overdue(run)
