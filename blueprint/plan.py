@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from blueprint.avro.model import Contract
-from blueprint.catalog import SparkArtifacts, StreamletDescriptor
+from blueprint.catalog import SPARK, Kind, SparkArtifacts, StreamletDescriptor
 from blueprint.core_settings import ApplicationSettings, Extra, InletSettings, OnInvalid, StreamletSettings
 
 STATE_DIRECTORY = ".flow"
@@ -87,9 +87,9 @@ class StreamletPlan:
         volume_mounts: the directory of each mount by name.
         dead_letters: the id of the topic for rows that violate a contract; None when no port needs it.
         directory: the directory of the blueprint, from which relative paths in the settings start.
-        kind: the name of what runs it: `spark`, or another one of the class.
-        tasks: the id of the topic with the tasks of a batch source; None for other streamlets.
-        secrets: the values of the application's secrets, as its configuration defines them.
+    kind: what runs it.
+    tasks: the id of the topic with its tasks; None if its kind has none.
+    secrets: the values of the application's secrets, as its configuration defines them.
     """
 
     ref: str
@@ -102,7 +102,7 @@ class StreamletPlan:
     volume_mounts: Mapping[str, str] = field(default_factory=dict)
     dead_letters: str | None = None
     directory: str = "."
-    kind: str = "spark"
+    kind: Kind = SPARK
     tasks: str | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 

@@ -4,25 +4,26 @@ from blueprint.catalog.catalog import Catalog
 from blueprint.catalog.channels import ChannelTraits, InletSettings, OutletSettings, TopicProblem, TopicSettings
 from blueprint.catalog.connectors import Connector, SparkArtifacts, UnmetRequirement
 from blueprint.catalog.external import ExternalResources, ListeningPort, ReadPath, SavedInlet, WrittenDirectory
+from blueprint.catalog.kinds import SPARK, Kind
 from blueprint.catalog.parameters import ParameterDescriptor, ParameterProblem, ParameterType, PathTraits
 from blueprint.catalog.requests import LoadFailure, LoadFailureKind, PortSetting, StreamletRequest
 from blueprint.catalog.sinks import OUTPUT_MODES, SINK_NOT_INSTALLED, OutputMode, SinkOption, SinkTraits
 from blueprint.catalog.streamlets import (
-    BATCH_SOURCE,
     PortDescriptor,
     StreamletDescriptor,
     VolumeMountDescriptor,
 )
 
 __all__ = [
-    "BATCH_SOURCE",
     "OUTPUT_MODES",
     "SINK_NOT_INSTALLED",
+    "SPARK",
     "Catalog",
     "ChannelTraits",
     "Connector",
     "ExternalResources",
     "InletSettings",
+    "Kind",
     "ListeningPort",
     "LoadFailure",
     "LoadFailureKind",

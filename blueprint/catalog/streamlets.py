@@ -7,6 +7,7 @@ from typing import Literal
 
 from blueprint.avro.model import Contract
 from blueprint.catalog.external import ExternalResources
+from blueprint.catalog.kinds import SPARK, Kind
 from blueprint.catalog.parameters import ParameterDescriptor, ParameterProblem
 from blueprint.diagnostics import Diagnostic, Span
 
@@ -46,16 +47,12 @@ class VolumeMountDescriptor:
     declared: Span
 
 
-BATCH_SOURCE = "batch-source"
-"""The kind of streamlets with a topic for tasks, whose failed tasks are dead letters."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamletDescriptor:
     """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
 
     `parameter_problems` are the problems that the streamlet reports about the values of the request. If there are none,
-    `external` has what it reads, writes and requires outside of its topics. `kind` is the name of what runs it.
+    `external` has what it reads, writes and requires outside of its topics.
     """
 
     class_name: str
@@ -68,4 +65,4 @@ class StreamletDescriptor:
     declared: Span
     parameter_problems: tuple[ParameterProblem, ...] = ()
     external: ExternalResources = field(default_factory=ExternalResources)
-    kind: str = "spark"
+    kind: Kind = SPARK

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.catalog import (
-    BATCH_SOURCE,
     Catalog,
     LoadFailure,
     PortDescriptor,
@@ -148,7 +147,7 @@ def _ports(value: Value | None) -> Mapping[str, PortSetting]:
 def with_dead_letters(descriptor: StreamletDescriptor) -> StreamletDescriptor:
     """Return the descriptor with the implicit outlet for dead letters, if records or failed tasks are sent there."""
     ports = (*descriptor.outlets, *descriptor.inlets)
-    sending = [port for port in ports if port.on_invalid == "dead-letters" or descriptor.kind == BATCH_SOURCE]
+    sending = [port for port in ports if port.on_invalid == "dead-letters" or descriptor.kind.tasks]
     if not sending or any(outlet.name == DEAD_LETTERS for outlet in descriptor.outlets):
         return descriptor
     implicit = PortDescriptor(DEAD_LETTERS, None, dead_letter_contract(), sending[0].declared)

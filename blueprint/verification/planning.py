@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.avro.dead_letters import dead_letter_contract
-from blueprint.catalog import BATCH_SOURCE, ChannelTraits, StreamletDescriptor, TopicSettings
+from blueprint.catalog import ChannelTraits, StreamletDescriptor, TopicSettings
 from blueprint.hocon.values import is_null, plain
 from blueprint.model.blueprint import DEAD_LETTERS, Role, task_topic
 from blueprint.model.draft import Draft
@@ -85,7 +85,7 @@ def streamlet_plan(
         dead_letters=dead_letters,
         directory=str(directory),
         kind=descriptor.kind,
-        tasks=task_topic(ref) if descriptor.kind == BATCH_SOURCE else None,
+        tasks=task_topic(ref) if descriptor.kind.tasks else None,
         secrets=draft.secrets,
     )
 
@@ -163,8 +163,8 @@ def _outlets(
 
 
 def _failures(ref: str, descriptor: StreamletDescriptor, dead_letters: str | None) -> list[OutletPlan]:
-    """Return the outlet of a batch source for its failed tasks; [] for other streamlets."""
-    if descriptor.kind != BATCH_SOURCE or dead_letters is None:
+    """Return the outlet for failed tasks; [] for a streamlet without tasks."""
+    if not descriptor.kind.tasks or dead_letters is None:
         return []
     return [OutletPlan(ref, DEAD_LETTERS, None, dead_letter_contract(), dead_letters)]
 
@@ -185,10 +185,10 @@ def _topics(draft: Draft) -> Iterator[TopicPlan]:
 
 
 def _task_topics(draft: Draft, topic_of: Mapping[PortKey, str]) -> Iterator[TopicPlan]:
-    """Yield the topic of the tasks of each batch source, which is where the topic of its outlet is."""
+    """Yield the topic of the tasks of each streamlet that has them, on the channel of its outlet."""
     for ref in draft.graph.order():
         descriptor = draft.descriptor(ref)
-        if descriptor is None or descriptor.kind != BATCH_SOURCE or not descriptor.outlets:
+        if descriptor is None or not descriptor.kind.tasks or not descriptor.outlets:
             continue
         beside = draft.topics.get(topic_of.get(PortKey(ref, "producer", descriptor.outlets[0].name), ""))
         if beside is not None:

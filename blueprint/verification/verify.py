@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.catalog import BATCH_SOURCE, Catalog, ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
+from blueprint.catalog import Catalog, ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources, united
 from blueprint.diagnostics.fixes import with_fitting_fix
 from blueprint.diagnostics.full import render_full
@@ -243,8 +243,8 @@ def _draft(
     }
     wiring, channels = wire(blueprint, descriptors), catalog.channels()
     topics = {id: topic_settings(id, settings, channels) for id in blueprint.topics}
-    sources = {ref for ref, known in descriptors.items() if known is not None and known.kind == BATCH_SOURCE}
-    dead_letters = _dead_letters(wiring, topics, settings, channels, sources)
+    with_tasks = {ref for ref, known in descriptors.items() if known is not None and known.kind.tasks}
+    dead_letters = _dead_letters(wiring, topics, settings, channels, with_tasks)
     ports = [(binding.key, binding.topic) for binding in wiring.bindings]
     section = settings.get("topics")
     ids = section.fields if isinstance(section, ObjectValue) else ()
@@ -271,7 +271,7 @@ def _dead_letters(
     topics: Mapping[str, TopicSettings],
     settings: ObjectValue,
     channels: Mapping[str, ChannelTraits],
-    sources: Collection[str],
+    with_tasks: Collection[str],
 ) -> dict[str, TopicSettings]:
     """Return the settings of the dead-letter topics that the blueprint does not connect, by streamlet.
 
@@ -279,12 +279,12 @@ def _dead_letters(
     have them, it is on the channel of those.
 
     Arguments:
-        sources: the batch sources, whose failed tasks are dead letters.
+        with_tasks: the streamlets with tasks, which are dead letters when they fail.
     """
     channels_of: dict[tuple[str, Role], set[str]] = defaultdict(set)
     for binding in wiring.bindings:
         port = wiring.ports.get(binding.key)
-        sends = binding.key.role == "producer" and binding.key.streamlet in sources
+        sends = binding.key.role == "producer" and binding.key.streamlet in with_tasks
         if port is not None and (sends or port.on_invalid == "dead-letters") and binding.topic in topics:
             channels_of[binding.key.streamlet, binding.key.role].add(topics[binding.topic].channel)
     connected = {binding.key for binding in wiring.bindings}

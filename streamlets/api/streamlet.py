@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blueprint.avro.model import type_text
-from blueprint.catalog import ExternalResources, ParameterProblem
+from blueprint.catalog import SPARK, ExternalResources, Kind, ParameterProblem
 from blueprint.html import html_table, html_text
 from streamlets.api.declaration import declarations
 from streamlets.api.errors import StreamletError
@@ -47,7 +47,7 @@ class Streamlet:
     streamlet. They have no state, and the constructor has neither arguments nor effects.
 
     Attributes:
-        kind: the name of what runs it, see `streamlets/runner/kinds.py`. Base classes set it, such as `SparkStreamlet`.
+        kind: what runs it, see `streamlets/runner/kinds.py`. Base classes set it, such as `SparkStreamlet`.
         labels: search terms.
 
     Example:
@@ -59,7 +59,7 @@ class Streamlet:
         ['out']
     """
 
-    kind: ClassVar[str]
+    kind: ClassVar[Kind]
     labels: ClassVar[tuple[str, ...]] = ()
 
     def _repr_html_(self) -> str:
@@ -163,7 +163,7 @@ class SparkStreamlet(Streamlet):
         ['readings', 'alarms']
     """
 
-    kind = "spark"
+    kind = SPARK
     Logic: ClassVar[type[SparkStreamletLogic[Any]]]
 
     def create_logic(self, context: SparkStreamletContext) -> SparkStreamletLogic[Any]:

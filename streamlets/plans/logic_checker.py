@@ -20,10 +20,8 @@ from streamlets.plans.places import Places
 from streamlets.plans.signals import Signals
 from streamlets.plans.streamlet_check import StreamletCheck
 from streamlets.plans.watch import Watch
-from streamlets.plugins import PluginError
 from streamlets.project.modules import Project, project_at
 from streamlets.runner.drivers.groups import session_settings
-from streamlets.runner.kinds import KINDS
 from streamlets.spark.session import SessionError, active, answers, child_session
 
 if TYPE_CHECKING:
@@ -37,21 +35,9 @@ _FULL_PLANS = {"spark.sql.debug.maxToStringFields": "100000"}
 
 
 def with_logic(application: BuildableApplication) -> tuple[BuildableApplication, int]:
-    """Return the part of an application that has logic on Spark, and the number of the other streamlets.
-
-    A streamlet of a kind that is not available is in neither part: a run reports it.
-    """
-    kinds = {streamlet.plan.kind: _on_spark(streamlet.plan.kind) for streamlet in application.streamlets}
-    built = tuple(streamlet for streamlet in application.streamlets if kinds[streamlet.plan.kind])
-    without = sum(kinds[streamlet.plan.kind] is False for streamlet in application.streamlets)
-    return replace(application, streamlets=built), without
-
-
-def _on_spark(kind: str) -> bool | None:
-    try:
-        return KINDS[kind].on_spark
-    except (KeyError, PluginError):
-        return None
+    """Return the part of an application that has logic on Spark, and the number of the other streamlets."""
+    built = tuple(streamlet for streamlet in application.streamlets if streamlet.plan.kind.on_spark)
+    return replace(application, streamlets=built), len(application.streamlets) - len(built)
 
 
 class LogicChecker:

@@ -161,7 +161,7 @@ class StreamletCheck:
         """
         streamlet = streamlet_of(self._plan, self._project)
         if not isinstance(streamlet, SparkStreamlet):
-            raise StreamletError(f"`{self._plan.kind}` runs on Spark: derive the class from `SparkStreamlet`")
+            raise StreamletError(f"`{self._plan.kind.name}` runs on Spark: derive the class from `SparkStreamlet`")
         self._in_sql = isinstance(streamlet, Sql)
         try:
             with self._signals.watching(), time_limit(self._longest_build):

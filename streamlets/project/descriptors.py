@@ -10,6 +10,7 @@ from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import load_contract
 from blueprint.avro.spark_problems import spark_problems
 from blueprint.catalog import (
+    Kind,
     LoadFailure,
     LoadFailureKind,
     ParameterDescriptor,
@@ -71,8 +72,10 @@ def descriptor(streamlet: Streamlet, request: StreamletRequest, project: Project
 
 
 def _shape_problem(streamlet: Streamlet, shape: object) -> str | None:
-    """Return how a shape differs from the ports that the class declares."""
+    """Return how a shape differs from the ports that the class declares, or that its kind is not one."""
     owner = type(streamlet).__name__
+    if not isinstance(streamlet.kind, Kind):
+        return f"the kind of `{owner}` is a `{type(streamlet.kind).__name__}`, not a `Kind`"
     if not isinstance(shape, StreamletShape):
         return f"the shape of `{owner}` is a `{type(shape).__name__}`, not a `StreamletShape`"
     ports = (*declarations(streamlet, AvroInlet), *declarations(streamlet, AvroOutlet))

@@ -1,6 +1,6 @@
 """The kinds of streamlets: what runs their units, Spark or a host of their own in the runner's process.
 
-A package registers a kind by an entry point of the group `streamlets.kinds`: its name is the `kind` of streamlets, its
+A package registers a kind by an entry point of the group `streamlets.kinds`: its name is the name of their `Kind`, its
 value a `UnitKind`, such as `my_package.poller:PollerKind`.
 """
 
@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Protocol
 
+from blueprint.catalog import Kind
 from blueprint.core_settings import Isolation
 from blueprint.plan import ApplicationPlan
 from streamlets.plugins import PluginError, Plugins
@@ -19,13 +20,7 @@ from streamlets.runner.hosts import Host, HostContext, Hosts
 
 
 class UnitKind(Protocol):
-    """A kind of streamlets.
-
-    Attributes:
-        on_spark: whether its streamlets have queries on Spark, which the launcher of the run starts.
-    """
-
-    on_spark: bool
+    """What runs a kind of streamlets. If they have queries on Spark, the launcher of the run starts these."""
 
     def host(self, context: HostContext) -> Host | None:
         """Return the host of the units that its streamlets have without Spark, in the runner's process; None if they
@@ -39,8 +34,6 @@ class UnitKind(Protocol):
 class SparkKind:
     """Streamlets that are queries on Spark, and nothing else."""
 
-    on_spark = True
-
     def host(self, context: HostContext) -> None:
         """Return None."""
 
@@ -53,14 +46,14 @@ KINDS = Plugins[UnitKind](
         "spark": "streamlets.runner.kinds:SparkKind",
         "spout": "streamlets.ingress.spouts.kind:SpoutKind",
     },
-    requires=("on_spark", "host"),
+    requires=("host",),
 )
 """The available kinds by name."""
 
 
 def on_spark(plan: ApplicationPlan) -> ApplicationPlan:
     """Return the part of an application that has queries on Spark."""
-    return _part(plan, lambda kind: KINDS[kind].on_spark)
+    return _part(plan, lambda kind: kind.on_spark)
 
 
 def open_hosts(context: HostContext, isolation: Isolation) -> Hosts:
@@ -80,8 +73,8 @@ def open_hosts(context: HostContext, isolation: Isolation) -> Hosts:
                 hosts.append(host)
                 opened.callback(host.stop)
 
-        for kind in sorted({streamlet.kind for streamlet in context.plan.streamlets}):
-            add(KINDS[kind].host(replace(context, plan=_part(context.plan, kind.__eq__))))
+        for kind in sorted({streamlet.kind for streamlet in context.plan.streamlets}, key=lambda kind: kind.name):
+            add(KINDS[kind.name].host(replace(context, plan=_part(context.plan, kind.__eq__))))
         spark = on_spark(context.plan)
         if spark.streamlets:
             add(LAUNCHERS[isolation](replace(context, plan=spark)))
@@ -97,14 +90,14 @@ def require_kinds(plan: ApplicationPlan) -> None:
     """
     for streamlet in plan.streamlets:
         try:
-            KINDS[streamlet.kind]
+            KINDS[streamlet.kind.name]
         except KeyError:
             raise PluginError(
-                f"`{streamlet.ref}` is of the kind `{streamlet.kind}`, which no installed package registers: install "
-                f"the package of `{streamlet.class_name}`"
+                f"`{streamlet.ref}` is of the kind `{streamlet.kind.name}`, which no installed package registers: "
+                f"install the package of `{streamlet.class_name}`"
             ) from None
 
 
-def _part(plan: ApplicationPlan, selected: Callable[[str], bool]) -> ApplicationPlan:
+def _part(plan: ApplicationPlan, selected: Callable[[Kind], bool]) -> ApplicationPlan:
     """Return an application with the streamlets of selected kinds."""
     return replace(plan, streamlets=tuple(streamlet for streamlet in plan.streamlets if selected(streamlet.kind)))

@@ -217,7 +217,7 @@ class ApplicationUnderTest:
 
     def _batch_source(self, create: Callable[[], BatchSource], plan: StreamletPlan) -> BatchSourceUnderTest:
         planned = {topic.id: topic for topic in self.plan.topics}
-        assert plan.tasks is not None and plan.dead_letters is not None  # every batch source has both
+        assert plan.tasks is not None and plan.dead_letters is not None  # its kind has tasks
         tasks, letters = planned[plan.tasks], planned[plan.dead_letters]
         return BatchSourceUnderTest(create, plan, self._topics, tasks, letters, TestClock(), self._seconds)
 
@@ -253,7 +253,7 @@ def plan_application(blueprint: Path, conf: Sequence[Path | str], arguments: Seq
 def _on_spark(streamlet: Streamlet, plan: StreamletPlan) -> SparkStreamlet:
     if not isinstance(streamlet, SparkStreamlet):
         runs = "the testkit runs streamlets on Spark, batch sources and spouts"
-        raise TestkitError(f"{runs}; `{plan.ref}` is of the kind `{plan.kind}`")
+        raise TestkitError(f"{runs}; `{plan.ref}` is of the kind `{plan.kind.name}`")
     return streamlet
 
 

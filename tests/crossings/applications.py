@@ -195,7 +195,7 @@ def _run(blueprint: Path, *events: Event) -> None:
             publisher.publish(event)
         file.write(time.time())
     for streamlet in plan.streamlets:
-        if streamlet.kind != "spout":
+        if streamlet.kind.name != "spout":
             _checkpoint(state.checkpoints / streamlet.ref / "out")
 
 

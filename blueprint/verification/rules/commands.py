@@ -1,4 +1,4 @@
-"""Rules about the commands of spouts, which all users of the machine can read."""
+"""Rules about the commands of programs such as spouts, which all users of the machine can read."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from blueprint.model.draft import Draft
 from blueprint.settings.secret_texts import option_secrets
 from blueprint.settings.secrets import words_of
 
-_SPOUT, _COMMAND = "spout", "cmd"
-
 
 def secrets_in_commands(draft: Draft) -> Iterator[Diagnostic]:
-    """No word of the command of a spout is a secret."""
+    """No word of the command of a program is a secret."""
     for ref, descriptor in draft.descriptors():
-        command = draft.section(ref, "parameters").get(_COMMAND)
-        if descriptor.kind != _SPOUT or not isinstance(command, ListValue):
+        command = draft.section(ref, "parameters").get(descriptor.kind.command)
+        if not isinstance(command, ListValue):
             continue
         for word, follows_option in words_of(command.items):
             if isinstance(word, Scalar) and (follows_option or any(option_secrets(word.text))):

@@ -16,8 +16,6 @@ from blueprint.spelling import listing
 from blueprint.trigger import AvailableNow
 from blueprint.verification.rules.links import missing_links
 
-_SPOUT = "spout"
-
 
 @dataclass(frozen=True, slots=True)
 class _WaitingInlet:
@@ -158,7 +156,7 @@ def _is_blocked(inlet: _WaitingInlet, openable: set[str]) -> bool:
 def _may_end(draft: Draft, ref: str) -> bool:
     """Return whether a streamlet may end without a request, as far as its kind and its settings say."""
     descriptor = draft.descriptor(ref)
-    if descriptor is None or descriptor.kind == _SPOUT:
+    if descriptor is None or descriptor.kind.completes:
         return True
     settings = streamlet_settings(draft.settings, ref)
     return isinstance(settings.trigger, AvailableNow) or any(

@@ -1,4 +1,4 @@
-"""Rules about the transactions of spouts, which readers get whole unless the channel or a setting splits them."""
+"""Rules about transactions, such as those of spouts: readers get them whole unless the channel splits them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from blueprint.model.draft import Draft
 from blueprint.model.wiring import Binding
 from blueprint.spelling import listing
 
-_SPOUT = "spout"
-
 
 def split_transactions(draft: Draft) -> Iterator[Diagnostic]:
-    """A reader gets each transaction of a spout in one batch; a channel with partitions cannot grant this always."""
+    """A reader gets each transaction of a writer in one batch; a channel with partitions cannot grant this always."""
     for id, topic in draft.topics.items():
         traits = draft.channels.get(topic.channel)
         if traits is None or traits.partitions is None:
             continue
         bindings = [binding for binding in draft.wiring.bindings if binding.topic == id]
-        spouts = [binding for binding in bindings if binding.key.role == "producer" and _is_spout(draft, binding)]
+        writers = [binding for binding in bindings if _writes_transactions(draft, binding)]
         readers = [binding for binding in bindings if binding.key.role == "consumer"]
-        if not spouts or not readers:
+        if not writers or not readers:
             continue
-        concerned = [binding.key.streamlet for binding in spouts]
-        message = f"a batch may have only a part of a transaction of {listing(s.key.path for s in spouts)}"
+        concerned = [binding.key.streamlet for binding in writers]
+        message = f"a batch may have only a part of a transaction of {listing(s.key.path for s in writers)}"
         for reader in readers:
             if (limit := _limit(draft, reader)) is not None:
                 yield finding(
@@ -37,7 +35,7 @@ def split_transactions(draft: Draft) -> Iterator[Diagnostic]:
                     streamlets=(*concerned, reader.key.streamlet),
                     topics=(id,),
                 )
-        keyed = [binding for binding in spouts if binding.port is not None and binding.port.partition_by]
+        keyed = [binding for binding in writers if binding.port is not None and binding.port.partition_by]
         if keyed and traits.partitions(topic) != 1:
             yield finding(
                 "transaction-split",
@@ -50,21 +48,21 @@ def split_transactions(draft: Draft) -> Iterator[Diagnostic]:
                 streamlets=concerned,
                 topics=(id,),
             )
-        if len(spouts) > 1:
+        if len(writers) > 1:
             yield finding(
                 "transaction-split",
                 message,
-                Label(draft.blueprint.topics[id].key, f"{len(spouts)} spouts write to this topic"),
+                Label(draft.blueprint.topics[id].key, f"{len(writers)} streamlets write transactions to this topic"),
                 causes=("readers wait for the first of several open transactions, which may cut the others",),
-                help=("give each spout a topic of its own",),
+                help=("give each of them a topic of its own",),
                 streamlets=concerned,
                 topics=(id,),
             )
 
 
-def _is_spout(draft: Draft, binding: Binding) -> bool:
+def _writes_transactions(draft: Draft, binding: Binding) -> bool:
     descriptor = draft.descriptor(binding.key.streamlet)
-    return descriptor is not None and descriptor.kind == _SPOUT
+    return binding.key.role == "producer" and descriptor is not None and descriptor.kind.transactions
 
 
 def _limit(draft: Draft, binding: Binding) -> Span | None:

@@ -16,8 +16,6 @@ from streamlets.spark.failure import text_of
 class BatchSourceKind:
     """Batch sources have queries on Spark, and discover in the runner."""
 
-    on_spark = True
-
     def host(self, context: HostContext) -> DiscoveryHost:
         """Return the host of the discoveries of all batch sources."""
         return DiscoveryHost(context)

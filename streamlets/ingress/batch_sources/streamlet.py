@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from blueprint.catalog import ExternalResources, ListeningPort, ParameterProblem, ReadPath
+from blueprint.catalog import ExternalResources, Kind, ListeningPort, ParameterProblem, ReadPath
 from blueprint.diagnostics import Severity
 from blueprint.known_keys import KnownKey
 from blueprint.spelling import listing
@@ -54,7 +54,7 @@ class BatchSource(SparkStreamlet, ABC):
         ...         return self.left.pop() if self.left else None
     """
 
-    kind = "batch-source"
+    kind = Kind("batch-source", on_spark=True, tasks=True)
     discovery = ObjectParameter("When to discover tasks: `triggerer`, and `config` for it")
     max_tasks_per_batch = IntegerParameter("The largest number of tasks of a batch", default=32)
     max_task_attempts = IntegerParameter("How often a task is tried", default=3)

@@ -22,8 +22,6 @@ from streamlets.runner.topics import channels_of
 class SpoutKind:
     """Streamlets without inlets and without Spark."""
 
-    on_spark = False
-
     def host(self, context: HostContext) -> SpoutHost:
         """Return the host of all spouts of a run."""
         return SpoutHost(context)

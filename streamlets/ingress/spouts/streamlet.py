@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from blueprint.catalog import ExternalResources, ListeningPort
+from blueprint.catalog import ExternalResources, Kind, ListeningPort
 from streamlets.api.errors import StreamletError
 from streamlets.api.parameters import (
     DurationParameter,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class _Spout(Streamlet):
     """The base class of all spouts."""
 
-    kind = "spout"
+    kind = Kind("spout", completes=True, transactions=True, command="cmd")
 
     @property
     def shape(self) -> StreamletShape:

@@ -301,6 +301,13 @@ def test_invalid_problems_of_parameters_are_a_failure(project: Project, item: st
     assert failure.message == message
 
 
+def test_a_kind_is_not_only_a_name(project: Project) -> None:
+    """The language asks the traits of a kind."""
+    module = 'from streamlets import AvroOutlet, Streamlet\n\nclass A(Streamlet):\n    kind = "a"\n'
+    failure = failed(project({"app.py": module}), "app.A")
+    assert failure.message == "the kind of `A` is a `str`, not a `Kind`"
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

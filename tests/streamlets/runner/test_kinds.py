@@ -157,8 +157,8 @@ def test_the_kind_is_found_by_its_entry_point(flow: Flow, tmp_path: Path) -> Non
 def test_a_kind_that_no_package_registers(flow: Flow, tmp_path: Path) -> None:  # noqa: F811 - a fixture
     """The run does not start, and the error has the name of the streamlet and of its class."""
     (tmp_path / "unknown_kind.py").write_text(
-        "from streamlets import AvroOutlet, Streamlet\n\n"
-        "class Poller(Streamlet):\n    kind = 'poller'\n    out = AvroOutlet(schema='number long')\n"
+        "from blueprint.catalog import Kind\nfrom streamlets import AvroOutlet, Streamlet\n\n"
+        "class Poller(Streamlet):\n    kind = Kind('poller')\n    out = AvroOutlet(schema='number long')\n"
     )
     blueprint = COUNTER.replace("toy_kind.Ticker PARAMETERS", "unknown_kind.Poller")
     blueprint = blueprint.replace("ARCHIVE", "").replace("CONSUMERS", "")
@@ -207,6 +207,23 @@ def test_a_bounded_run_ends_with_the_units(tmp_path: Path) -> None:
     assert lines[0].startswith("counting: started with 1 streamlet; logs in ")
     assert lines[1:3] == ["counter: starting", "counter: running"]
     assert lines[-3:] == ["counter: 0 rows in, 50 to out", "counter: completed", "ended: all done (exit code 0)"]
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_kind_has_tasks_whose_failures_are_dead_letters(flow: Flow, tmp_path: Path) -> None:  # noqa: F811 - a fixture
+    """Its traits give it both topics, and the commands show them as those of a batch source."""
+    project(tmp_path, archive=False)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "refused").write_text("2")
+    command = [sys.executable, "-m", "cli.main", "run", str(tmp_path), "--available-now", "--format", "lines"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(TOY), str(TOY.parents[1])))}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "counter: 0 rows in, 40 to out" in ended.stdout
+    (tasks,) = json.loads(flow("tasks", "list", str(tmp_path), "--format", "json").out)["counting"]
+    assert (tasks["streamlet"], tasks["discovered"], tasks["failed"]) == ("counter", 5, 1)
+    shown = flow("dead-letters", "show", "counter", str(tmp_path)).out
+    assert "tick 2 is refused" in shown
 
 
 @pytest.mark.spark

@@ -93,7 +93,7 @@ def test_every_kind_in_one_application(kit: Testkit, blueprint: Path) -> None:
     app = kit.application(blueprint, conf=[blueprint.parent / "more.conf"])
     children = set(psutil.Process().children(recursive=True))
     steps = app.step()
-    assert list(steps) == [own.ref for own in app.plan.streamlets if own.kind != "spout"]
+    assert list(steps) == [own.ref for own in app.plan.streamlets if own.kind.name != "spout"]
     assert isinstance(steps["source"], SourceStep) and steps["source"].rows_in == 4
     assert steps["odd"].rows_in == 4 and steps["archive"].rows_in == 2
     assert sorted(row["n"] for row in app.sink("archive").take()) == [1, 3]
