@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import combinations
 from typing import TypeVar
 
-from blueprint.catalog import SINK_NOT_INSTALLED, ParameterType, SinkTraits
+from blueprint.catalog import SINK_NOT_INSTALLED, SinkTraits
 from blueprint.core_settings import RETRY_OPTIONS
 from blueprint.diagnostics import Diagnostic, Label, Span
 from blueprint.diagnostics.codes import finding
 from blueprint.spelling import alternatives, did_you_mean, listing, near
-from blueprint.sql.job import CHECKPOINT_LOCATION, POOL, Job, Query, defined_name, normal_path, table_name
+from blueprint.sql.distinctness import distinct_directories, distinct_names, distinct_outlets
+from blueprint.sql.job import CHECKPOINT_LOCATION, POOL, Job, Query, defined_name, table_name
 from blueprint.sql.registry import Providers, StreamSource
 from blueprint.sql.statements import (
     OUTPUT_MODES,
@@ -99,9 +99,9 @@ class _Checks:
                 self._table(save, (*self._inlets, *known))
             self._columns(save, columns.get(save.table.last.lower(), ()) if len(save.table.parts) == 1 else ())
             queries.append(self._query(save))
-        self._distinct_queries(queries)
-        self._distinct_outlets(queries)
-        self._distinct_directories(queries)
+        self.findings += distinct_names(queries)
+        self.findings += distinct_outlets(queries)
+        self.findings += distinct_directories(queries, self._providers.sinks)
         return Job(definitions, tuple(queries))
 
     # Names
@@ -282,20 +282,6 @@ class _Checks:
                 help=(settings,),
             )  # fmt: skip
 
-    def _distinct_outlets(self, queries: Sequence[Query]) -> None:
-        """Check that one query writes each outlet: two would have two positions in its topic."""
-        first: dict[str, Query] = {}
-        for query in queries:
-            if query.outlet is None:
-                continue
-            earlier = first.setdefault(query.outlet, query)
-            if earlier is not query:
-                self._report(
-                    "sql-duplicate", f"two queries write the outlet `{query.outlet}`", query.statement.provider.span,
-                    also=(Label(earlier.statement.provider.span, "the other query"),),
-                    help=("save the union of both streams, or add a second outlet",),
-                )  # fmt: skip
-
     def _query_name(self, name: Word, *, explicit: bool) -> None:
         fault = ""
         if not QUERY_NAME.fullmatch(name.text) or ".." in name.text:
@@ -364,47 +350,6 @@ class _Checks:
                 "sql-partition", f"the sink `{provider}` cannot partition its output", save.partitioned_on[0].span,
                 help=("remove `PARTITIONED ON`",),
             )  # fmt: skip
-
-    def _distinct_queries(self, queries: Sequence[Query]) -> None:
-        """Check that query names are different without case: each query has a directory of its name."""
-        first: dict[str, Query] = {}
-        for query in queries:
-            earlier = first.setdefault(query.name.lower(), query)
-            if earlier is query or not query.statement.query_name.known:
-                continue
-            name, known = query.statement.query_name, earlier.statement.query_name
-            helps = ["name one of the queries with `IDENTIFIED BY`"]
-            if query.statement.query is None and query.sink != earlier.sink and query.statement.provider.known:
-                helps = [f"write `IDENTIFIED BY {query.name}_{query.statement.provider.parts[-1].text.lower()}`"]
-            self._report(
-                "sql-query-clash", f"duplicate query name `{name.text}`", name.span,
-                also=(Label(known.span, "first used here"),), help=helps,
-            )  # fmt: skip
-
-    def _distinct_directories(self, queries: Sequence[Query]) -> None:
-        """Check that no two queries keep their checkpoint, or write their files, in the same place."""
-        checkpoints = [query.checkpoint for query in queries if query.checkpoint is not None]
-        self._distinct_paths("checkpoint", checkpoints, "or omit `checkpointLocation`")
-        outputs = [
-            query.options[name.name]
-            for query in queries
-            if (sink := self._providers.sinks.get(query.sink)) is not None
-            for name in sink.options
-            if name.type is ParameterType.PATH and name.name in query.options
-        ]
-        self._distinct_paths("output", outputs, "or save the union of both streams")
-
-    def _distinct_paths(self, purpose: str, options: Iterable[Option], otherwise: str) -> None:
-        paths = [(normal_path(option.value.text), option) for option in options if option.value.known]
-        for (first, earlier), (second, later) in combinations(paths, 2):
-            nested = second.startswith(f"{first.rstrip('/')}/") or first.startswith(f"{second.rstrip('/')}/")
-            if first == second or nested:
-                directories = f"the same {purpose} directory" if first == second else f"nested {purpose} directories"
-                self._report(
-                    "sql-directory-clash", f"two queries have {directories}", later.value.span,
-                    also=(Label(earlier.value.span, "the other query"),),
-                    help=(f"give each query a directory of its own, {otherwise}",),
-                )  # fmt: skip
 
     def _report(
         self, code: str, headline: str, at: Span, *, also: Iterable[Label] = (), causes: Iterable[str] = (),

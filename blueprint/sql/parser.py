@@ -7,20 +7,18 @@ order. The grammar comes from PSTL (`PstlSqlBase.g4`) and its documentation, whi
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from blueprint.avro.sources.ddl import DdlError, NoAvroTypeError, schema_of_ddl
 from blueprint.diagnostics import Diagnostic, Label, finding
 from blueprint.hocon.source import Source
 from blueprint.spelling import did_you_mean
 from blueprint.sql.cursor import CLAUSES, STARTS, Cursor, Refused
 from blueprint.sql.intervals import read_trigger
+from blueprint.sql.lists import read_columns, read_options, report_duplicates
 from blueprint.sql.spark_statements import STATEMENTS, refusal
 from blueprint.sql.statements import (
     OUTPUT_MODES,
-    Column,
     CreateStream,
     Name,
     Option,
@@ -133,14 +131,14 @@ class _Parser:
             raise cursor.refuse(
                 "the name of a stream must not have a database", help=("a stream is a temporary view of the job",)
             )
-        columns = self._columns(types=True) if cursor.is_sign("(") else ()
+        columns = read_columns(self.cursor, types=True) if cursor.is_sign("(") else ()
         cursor.keyword("FROM")
         provider = cursor.name("the provider")
         options: tuple[Option, ...] = ()
         places: dict[str, Token] = {}
         while cursor.token.upper == "OPTIONS":
             self._once("OPTIONS", places)
-            options = self._options()
+            options = read_options(self.cursor)
         statement = CreateStream(name, columns, provider, options, cursor.span_from(first))
         self._end("`;`" if places else "`OPTIONS` or `;`", () if places else ("OPTIONS",))
         return statement
@@ -148,7 +146,7 @@ class _Parser:
     def _save(self, first: Token) -> SaveStream:
         cursor = self.cursor
         table = cursor.name("the table")
-        columns = self._columns(types=False) if cursor.is_sign("(") else ()
+        columns = read_columns(self.cursor, types=False) if cursor.is_sign("(") else ()
         cursor.keyword("TO")
         provider = cursor.name("the provider")
         clauses = _Clauses()
@@ -260,114 +258,11 @@ class _Parser:
             cursor.sign(",", "`,` or `)`")
             columns.append(cursor.word("a column"))
         cursor.take()
-        self._distinct(columns, "partition column")
+        report_duplicates(self.cursor, columns, "partition column")
         clauses.partitioned_on = tuple(columns)
 
     def _option_clause(self, clauses: _Clauses) -> None:
-        clauses.options = self._options()
-
-    def _options(self) -> tuple[Option, ...]:
-        cursor = self.cursor
-        opened = cursor.sign("(")
-        options = [self._option(opened)]
-        while not cursor.is_sign(")"):
-            if cursor.is_end():
-                also = (Label(cursor.span(opened), "opened here"),)
-                raise cursor.refuse(f"expected `,` or `)`, found {cursor.found}", also=also)
-            cursor.sign(",", "`,` or `)`")
-            options.append(self._option(opened))
-        cursor.take()
-        self._distinct([option.key for option in options], "option")
-        return tuple(options)
-
-    def _option(self, opened: Token) -> Option:
-        key = self._option_key()
-        cursor = self.cursor
-        if cursor.is_sign(",") or cursor.is_sign(")") or cursor.is_end():
-            raise cursor.refuse(f"the option `{key.text}` has no value", help=(f"write `'{key.text}' = '...'`",))
-        if cursor.is_sign("="):
-            cursor.take()
-        token = cursor.token
-        negative = cursor.is_sign("-") and cursor.following().kind is Kind.NUMBER
-        if negative:
-            cursor.take()
-        value = cursor.token
-        boolean = value.upper in ("TRUE", "FALSE")
-        if value.kind not in (Kind.STRING, Kind.NUMBER, Kind.VARIABLE) and not boolean:
-            help = ("put the value in single quotes",) if value.kind in (Kind.WORD, Kind.QUOTED) else ()
-            if negative or cursor.is_sign("-"):
-                help = ("put the name of the option in single quotes",)
-            raise cursor.expected(f"the value of the option `{key.text}`", help=help)
-        cursor.take()
-        text = value.value.lower() if boolean else value.value
-        return Option(key, Word(f"-{text}" if negative else text, cursor.span(token, value), value.known))
-
-    def _option_key(self) -> Word:
-        cursor, token = self.cursor, self.cursor.token
-        if token.kind is Kind.STRING:
-            if not token.value and token.known:
-                raise cursor.refuse("the name of an option is empty")
-            cursor.take()
-            return Word(token.value, cursor.span(token), token.known)
-        if token.kind not in (Kind.WORD, Kind.QUOTED):
-            raise cursor.expected("the name of an option, such as `'path'`")
-        parts = [cursor.take().value]
-        while cursor.is_sign("."):
-            cursor.take()
-            if cursor.token.kind not in (Kind.WORD, Kind.QUOTED):
-                raise cursor.expected("the rest of the name of an option")
-            parts.append(cursor.take().value)
-        return Word(".".join(parts), cursor.span_from(token))
-
-    def _columns(self, *, types: bool) -> tuple[Column, ...]:
-        """Read a list of columns.
-
-        Arguments:
-            types: whether each column must have a type.
-        """
-        cursor = self.cursor
-        opened = cursor.take()
-        columns = [self._column(opened, types)]
-        while not cursor.is_sign(")"):
-            cursor.sign(",", "`,` or `)`")
-            columns.append(self._column(opened, types))
-        cursor.take()
-        self._distinct([column.name for column in columns], "column")
-        return tuple(columns)
-
-    def _column(self, opened: Token, types: bool) -> Column:
-        cursor = self.cursor
-        name = cursor.word("a column")
-        tokens: list[Token] = []
-        depth = 0
-        while depth or not (cursor.is_sign(",") or cursor.is_sign(")")):
-            if cursor.is_end() or cursor.token.kind is Kind.BROKEN:
-                also = (Label(cursor.span(opened), "opened here"),)
-                raise cursor.refuse(f"expected `,` or `)`, found {cursor.found}", also=also)
-            token = cursor.take()
-            depth += (token.text in "(<") - (token.text in ")>") if token.kind is Kind.SIGN else 0
-            tokens.append(token)
-        if not tokens:
-            if types:
-                raise cursor.expected(f"the type of the column `{name.text}`")
-            return Column(name, "")
-        self._check_type(tokens)
-        return Column(name, _joined(tokens))
-
-    def _check_type(self, tokens: Sequence[Token]) -> None:
-        """Check the type of a column if Avro has it; Spark checks the others."""
-        if not all(token.known for token in tokens):
-            return
-        texts = [token.spark for token in tokens]
-        try:
-            schema_of_ddl("c " + " ".join(texts))
-        except NoAvroTypeError:
-            return
-        except DdlError as error:
-            ends = itertools.accumulate((len(text) + 1 for text in texts), initial=len("c "))
-            wrong = sum(end < error.column for end in ends) - 1
-            token = tokens[min(max(wrong, 0), len(tokens) - 1)]
-            raise self.cursor.refuse(str(error), token, help=(error.advice,) if error.advice else ()) from None
+        clauses.options = read_options(self.cursor)
 
     # Ends
 
@@ -413,32 +308,10 @@ class _Parser:
         pieces.append(source[begin : tokens[-1].end])
         return "".join(pieces), tuple(places)
 
-    def _distinct(self, words: Sequence[Word], noun: str) -> None:
-        """Report a name that is there twice; names are compared without case, as Spark does."""
-        first: dict[str, Word] = {}
-        for word in words:
-            earlier = first.setdefault(word.text.lower(), word)
-            if earlier is not word and word.known:
-                report = finding(
-                    "sql-duplicate", f"duplicate {noun} `{word.text}`", word.span,
-                    also=(Label(earlier.span, "first written here"),), help=("remove one of them",),
-                )  # fmt: skip
-                self.cursor.lexer.add(report)
-
     def _duplicate(self, headline: str, token: Token, also: tuple[Label, ...], help: str) -> Refused:
         report = finding("sql-duplicate", headline, self.cursor.span(token), also=also, help=(help,))
         self.cursor.lexer.add(report)
         return Refused()
-
-
-def _joined(tokens: Sequence[Token]) -> str:
-    """Return the text of a type, with one space where one is necessary or usual."""
-    text = ""
-    for before, token in zip((None, *tokens), tokens, strict=False):
-        if before is not None and token.kind is not Kind.SIGN and before.text not in ("(", "<"):
-            text += " "
-        text += token.spark
-    return text
 
 
 def _defined(cursor: Cursor, tokens: Sequence[Token], noun: str) -> Name | None:

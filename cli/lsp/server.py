@@ -17,26 +17,21 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
-from blueprint.diagnostics import Diagnostic, Edit, Label, Severity, Sources, Span
+from blueprint.diagnostics import Diagnostic, Edit, Sources
 from blueprint.diagnostics.fixing import MisfitError, apply
 from blueprint.model.draft import Draft
 from blueprint.verification.verify import Verification
 from cli.application import SUFFIXES
-from cli.lsp.completion import ProjectKnowledge, Proposal, proposals
+from cli.lsp.answers import diagnostic_of, fits, item_of, line_of, overlap
+from cli.lsp.completion import ProjectKnowledge, proposals
 from cli.lsp.cursor import cursor_at, without_statement
 from cli.lsp.definitions import definitions_at
 from cli.lsp.hover import hover_at
 from cli.lsp.open_application import OpenApplication, blueprint_of
-from cli.lsp.positions import Line, Place, column_of, is_file, range_of, uri_of
+from cli.lsp.positions import Place, column_of, is_file, range_of, uri_of
 from cli.lsp.rename import Rename, RenameError, refusal, rename
 from cli.lsp.targets import StreamletName, TopicName, target_at
 
-_SEVERITIES = {
-    Severity.ERROR: types.DiagnosticSeverity.Error,
-    Severity.WARNING: types.DiagnosticSeverity.Warning,
-    Severity.NOTE: types.DiagnosticSeverity.Information,
-}
-_NAME = "Streamlets"
 _STATE = "state"
 """The annotation of the edits of a rename."""
 
@@ -178,7 +173,7 @@ class BlueprintServer:
         for finding in verification.diagnostics:
             own = finding.primary is not None and is_file(finding.primary.span)
             uri = uri_of(finding.primary.span) if finding.primary and own else application.blueprint.as_uri()
-            by_file[uri].append(_diagnostic(finding, verification.sources))
+            by_file[uri].append(diagnostic_of(finding, verification.sources))
         cleared = self._published[application.blueprint] - set(by_file)
         for uri, found in (*by_file.items(), *((uri, []) for uri in cleared)):
             self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found))
@@ -197,7 +192,7 @@ class BlueprintServer:
             and finding.fix is not None
             and is_file(finding.primary.span)
             and uri_of(finding.primary.span) == request.text_document.uri
-            and _overlap(range_of(finding.primary.span, _line(sources, finding.primary.span)), request.range)
+            and overlap(range_of(finding.primary.span, line_of(sources, finding.primary.span)), request.range)
             and (action := self._action(finding, sources)) is not None
         ]
 
@@ -211,7 +206,7 @@ class BlueprintServer:
         return types.CodeAction(
             finding.fix.title if safe else f"{finding.fix.title} (a guess)",
             types.CodeActionKind.QuickFix,
-            [_diagnostic(finding, sources)],
+            [diagnostic_of(finding, sources)],
             is_preferred=safe,
             edit=types.WorkspaceEdit(changes=edits),
         )
@@ -247,11 +242,11 @@ class BlueprintServer:
                 self._thread, application.read_repaired, self._texts(), file.resolve(), repaired
             )
         known = proposals(cursor, application.draft, ProjectKnowledge(application.classes, application.known_keys))
-        fitting = [proposal for proposal in known if _fits(proposal.text, cursor.typed)]
+        fitting = [proposal for proposal in known if fits(proposal.text, cursor.typed)]
         begin = types.Position(request.position.line, max(request.position.character - len(cursor.typed), 0))
         place = types.Range(begin, request.position)
         data = str(application.blueprint)
-        items = [_item(proposal, place, data) for proposal in fitting[:_MOST_PROPOSALS]]
+        items = [item_of(proposal, place, data) for proposal in fitting[:_MOST_PROPOSALS]]
         return types.CompletionList(is_incomplete=len(fitting) > _MOST_PROPOSALS, items=items)
 
     def _resolve(self, item: types.CompletionItem) -> types.CompletionItem:
@@ -272,7 +267,7 @@ class BlueprintServer:
             return None
         text, span = found
         content = types.MarkupContent(types.MarkupKind.Markdown, text)
-        return types.Hover(content, range_of(span, _line(sources, span)))
+        return types.Hover(content, range_of(span, line_of(sources, span)))
 
     def _definition(self, request: types.DefinitionParams) -> list[types.Location]:
         application, draft, place, line = self._place(request)
@@ -280,7 +275,7 @@ class BlueprintServer:
             return []
         sources = application.verification.sources
         spans = definitions_at(draft, place, line)
-        return [types.Location(uri_of(span), range_of(span, _line(sources, span))) for span in spans]
+        return [types.Location(uri_of(span), range_of(span, line_of(sources, span))) for span in spans]
 
     def _prepare_rename(self, request: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
         application, draft, place, _ = self._place(request)
@@ -288,7 +283,7 @@ class BlueprintServer:
         if application is None or application.verification is None or not isinstance(target, StreamletName | TopicName):
             return None
         name = target.ref if isinstance(target, StreamletName) else target.topic.id
-        line = _line(application.verification.sources, target.span)
+        line = line_of(application.verification.sources, target.span)
         return types.PrepareRenamePlaceholder(range_of(target.span, line), name)
 
     def _rename(self, request: types.RenameParams) -> types.WorkspaceEdit | None:
@@ -351,60 +346,6 @@ class BlueprintServer:
         place = Place(_path(request.text_document.uri), number + 1, column_of(line, request.position.character))
         application = self._application(request.text_document.uri)
         return application, application.draft if application is not None else None, place, line
-
-
-def _diagnostic(finding: Diagnostic, sources: Sources) -> types.Diagnostic:
-    frames = (Label(frame.span, f"raised in {frame.function}") for frame in finding.frames)
-    related = [
-        types.DiagnosticRelatedInformation(
-            types.Location(uri_of(label.span), range_of(label.span, _line(sources, label.span))), label.message
-        )
-        for label in (*finding.secondary, *frames)
-        if is_file(label.span)
-    ]
-    start = types.Position(0, 0)
-    own = finding.primary is not None and is_file(finding.primary.span)
-    return types.Diagnostic(
-        range_of(finding.primary.span, _line(sources, finding.primary.span))
-        if finding.primary and own
-        else types.Range(start, start),
-        "\n".join((finding.headline, *finding.causes, *(f"help: {help}" for help in finding.help))),
-        _SEVERITIES[finding.severity],
-        finding.code,
-        source=_NAME,
-        related_information=related or None,
-    )
-
-
-def _line(sources: Sources, span: Span) -> Line:
-    return lambda number: sources.line(span.file, number)
-
-
-def _item(proposal: Proposal, place: types.Range, data: str) -> types.CompletionItem:
-    doc = types.MarkupContent(types.MarkupKind.Markdown, proposal.doc) if proposal.doc else None
-    return types.CompletionItem(
-        proposal.text,
-        kind=proposal.kind,
-        detail=proposal.detail or None,
-        documentation=doc,
-        sort_text=f"{0 if proposal.first else 1}{proposal.text}",
-        filter_text=proposal.text,
-        text_edit=types.TextEdit(place, proposal.text),
-        data=data,
-    )
-
-
-def _fits(text: str, typed: str) -> bool:
-    """Return whether the letters that are typed occur in a text in this order; editors filter in the same way."""
-    letters = iter(text.lower())
-    return all(letter in letters for letter in typed.lower())
-
-
-def _overlap(left: types.Range, right: types.Range) -> bool:
-    def key(position: types.Position) -> tuple[int, int]:
-        return position.line, position.character
-
-    return bool(key(left.start) <= key(right.end) and key(right.start) <= key(left.end))
 
 
 def _by_file(edits: Iterable[Edit]) -> dict[str, list[Edit]]:

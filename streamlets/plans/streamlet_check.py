@@ -15,10 +15,8 @@ from blueprint.diagnostics import Diagnostic, Label, Severity, Span, finding
 from blueprint.hocon.values import Scalar
 from blueprint.logic import Buildable
 from blueprint.plan import InletPlan
-from blueprint.spelling import alternatives, listing
+from blueprint.spelling import alternatives
 from blueprint.sql.embedded import EmbeddedSource
-from blueprint.sql.job import table_name
-from blueprint.sql.literals import name_text
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import parameter_of
@@ -27,6 +25,7 @@ from streamlets.plans import syntax
 from streamlets.plans.build_errors import build_error_finding, raised_finding
 from streamlets.plans.empty_ports import EmptyPorts, Mismatch
 from streamlets.plans.places import Places, span_of
+from streamlets.plans.port_findings import mismatch_finding, unused_inlets, unwritten_outlets
 from streamlets.plans.queries import CheckedQuery, query_findings
 from streamlets.plans.signals import Signals
 from streamlets.plans.sql_help import in_sql
@@ -243,7 +242,7 @@ class StreamletCheck:
     def _mismatches(self) -> Iterator[Diagnostic]:
         for mismatch in self._ports.mismatches:
             help = self._intended_outlet(mismatch)
-            yield _mismatch_finding(mismatch, self._port(mismatch.outlet.name, self._plan.descriptor.outlets), help)
+            yield mismatch_finding(mismatch, self._port(mismatch.outlet.name, self._plan.descriptor.outlets), help)
 
     def _intended_outlet(self, mismatch: Mismatch) -> str:
         """Return the help for rows that are written to the wrong outlet; "" if the rows may be wrong instead."""
@@ -323,26 +322,9 @@ class StreamletCheck:
                 help=("return the result of `write_stream`, `write_streams` or `query`",),
             )
             return
-        written = {name for write in built if isinstance(write, StreamingWrite) for name in write.outlets}
-        for outlet in self._plan.descriptor.outlets:
-            if outlet.name not in written:
-                yield finding(
-                    "outlet-unwritten",
-                    f"no query writes the outlet `{outlet.name}`",
-                    outlet.declared,
-                    help=(_how_to_write(outlet),),
-                )
+        yield from unwritten_outlets(self._plan.descriptor, built)
         used = {inlet.name for query in queries for inlet in self._inlets_of(query)}
-        for inlet in self._plan.descriptor.inlets:
-            if inlet.name in used:
-                continue
-            read = inlet.name in self._ports.read_inlets and inlet.attribute is not None
-            yield finding(
-                "inlet-unread",
-                f"the inlet `{inlet.name}` is {'read, but no query uses its records' if read else 'never read'}",
-                inlet.declared,
-                help=(_how_to_read(inlet, read=read),),
-            )
+        yield from unused_inlets(self._plan.descriptor, used, self._ports.read_inlets)
 
     def _rebuilt(self, built: Queries) -> Iterator[Diagnostic]:
         """Yield a finding unless building the logic again, as a restart does, returns the same queries."""
@@ -372,50 +354,6 @@ class StreamletCheck:
 
     def _port(self, name: str, ports: tuple[PortDescriptor, ...]) -> PortDescriptor:
         return next(port for port in ports if port.name == name)
-
-
-def _mismatch_finding(mismatch: Mismatch, outlet: PortDescriptor, intended: str) -> Diagnostic:
-    misfits = mismatch.misfits
-    names = [f"`{misfit.path}`" for misfit in misfits if misfit.path]
-    more = f" and {len(misfits) - 1} more" if len(misfits) > 1 else ""
-    fields = {field.name: field.span for field in mismatch.outlet.contract.record.fields}
-    also = [Label(outlet.declared, f"the outlet `{outlet.name}` is declared here")]
-    for misfit in misfits:
-        span = fields.get(misfit.path.partition(".")[0])
-        if span is not None and span != outlet.declared:
-            also.append(Label(span, f"`{misfit.path}` in its schema"))
-    place = mismatch.place
-    if place is not None:
-        part = syntax.entry(place, 1, "outlets", outlet.attribute or "") if mismatch.several else None
-        place = part or syntax.argument(place, 0, "df") or place
-    causes = [f"`{misfit.path}`: {misfit.reason}" if misfit.path else misfit.reason for misfit in misfits]
-    if mismatch.fitting:
-        causes.insert(
-            0, f"the rows match the outlet{'s' if len(mismatch.fitting) > 1 else ''} {listing(mismatch.fitting)}"
-        )
-    fields_text = f": field {names[0]}{more}" if names else ""
-    return finding(
-        "outlet-schema",
-        f"the rows for the outlet `{outlet.name}` do not match its schema{fields_text}",
-        span_of(place),
-        also=also,
-        causes=causes,
-        help=(intended,) if intended else dict.fromkeys(misfit.remedy for misfit in misfits if misfit.remedy),
-    )
-
-
-def _how_to_write(outlet: PortDescriptor) -> str:
-    if outlet.attribute is None:  # of SQL
-        return f"save a stream to it with `SAVE STREAM ... TO {name_text(table_name(outlet.name))}`, or remove it"
-    return f"write it with `self.write_stream(df, self.streamlet.{outlet.attribute})`, or remove it"
-
-
-def _how_to_read(inlet: PortDescriptor, *, read: bool) -> str:
-    if inlet.attribute is None:  # of SQL, where an inlet is a table that is always defined
-        return f"select from the table `{table_name(inlet.name)}`, or remove it"
-    if read:
-        return "use the result of `read_stream` in a query, or remove the inlet from the class"
-    return f"read it with `self.read_stream(self.streamlet.{inlet.attribute})`, or remove it"
 
 
 def _is_consequence(error: BaseException, observations: Observations) -> bool:

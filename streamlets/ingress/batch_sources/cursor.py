@@ -82,6 +82,15 @@ class TaskCursor:
             raise self._missing(start.task + 1 + len(tasks), end.task)
         return tasks
 
+    def oldest(self, start: TaskOffset) -> float | None:
+        """Return when the first task after an offset was discovered, in seconds since the epoch; None if there is none.
+
+        Raises:
+            LookupError: as for `between`.
+        """
+        tasks = self.between(start, self.upto(start, 1))
+        return tasks[0].time if tasks else None
+
     def _seek(self, start: TaskOffset) -> None:
         """Begin at an offset, with what was read ahead if possible."""
         if self._before <= start.task <= self._last:

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from blueprint.plan import StreamletPlan
-from blueprint.wording import counted
 from streamlets.channels.base import TopicResource
 from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
+from streamlets.ingress.batch_sources.failure_warnings import failure_warnings
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
 from streamlets.ingress.batch_sources.requests import RetryRequest, retry_requests
 from streamlets.ingress.batch_sources.task_states import FailedTasks, read_upto
 from streamlets.ingress.batch_sources.task_writer import DiscoveryStoppedError, TaskWriter
-from streamlets.ingress.batch_sources.tasks import QUERY
 from streamlets.ingress.triggerers import Clock, SystemClock, Triggerer, TriggererContext
 from streamlets.ingress.triggerers.registry import make_triggerer
 from streamlets.project.loading import streamlet_of
@@ -30,7 +29,7 @@ from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.places import places_of
 from streamlets.runner.supervision.backoff import may_restart
 from streamlets.runner.supervision.facts import Ended, Progressed, Seen, Started
-from streamlets.spark.failure import Failure, failure_of, failure_of_text, text_of
+from streamlets.spark.failure import Failure, failure_of, text_of
 
 HOST = "discovery"
 """The name of the host, and of the part of a streamlet."""
@@ -43,9 +42,6 @@ _ABANDONED = "the tasks that it has found are read; it runs again at the next st
 _GIVEN_UP = (
     "a bounded run does not try again; the tasks that it has found are read, and it runs again at the next start"
 )
-
-_MOST_WARNINGS = 5
-"""How many failed tasks of one batch are reported by themselves."""
 
 _LOOK_EVERY = 0.5
 """Seconds between two looks at the checkpoint and at requests, while no discovery is triggered."""
@@ -221,21 +217,8 @@ class DiscoveryUnit:
 
     def warnings(self) -> Iterator[UnitWarned]:
         """Yield warnings about the tasks that have failed for good since the last call; the log gets their errors."""
-        ref, failed = self._plan.ref, self._failed.look() if self._failed is not None else []
-        unit = UnitId(ref, QUERY)
-        for task in failed[:_MOST_WARNINGS]:
-            self._context.log(unit, task.failure.error)
-            frames = failure_of_text(task.failure.error, building=False).frames
-            attempts = counted(task.failure.attempts, "attempt")
-            text = (
-                f"the task {task.number} ({task.shown:.200}) failed in {attempts}"
-                f"{f', at {frames[-1]}' if frames else ''}: {task.failure.reason}; "
-                f"`flow tasks show {ref} --task {task.number}` shows the error in full"
-            )
-            yield UnitWarned(time.time(), unit, text)
-        if more := len(failed[_MOST_WARNINGS:]):
-            text = f"{more} more {'task has' if more == 1 else 'tasks have'} failed; `flow tasks show {ref}` shows them"
-            yield UnitWarned(time.time(), unit, text)
+        failed = self._failed.look() if self._failed is not None else []
+        return failure_warnings(self._plan.ref, failed, self._context.log)
 
     def report(self, fact: Any) -> None:
         """Report a fact to the supervisor."""
@@ -406,16 +389,10 @@ class _Discovery:
             return
         before, *_ = self._reported_counts
         self._reported_counts = discovered, read, failed
-        oldest = self._oldest(offset)
+        oldest = self._cursor.oldest(offset)
         unit.update(discovered=discovered, read=read, oldest=oldest, failed=failed)
         if discovered > before:
             progress = UnitProgressed(time.time(), unit.id, None, 0, {"tasks": discovered - before}, seconds=seconds)
             unit.report(Progressed(self._number, progress))
         tasks = OpenTasks(oldest=oldest, failed=failed)
         unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": discovered - read}, tasks=tasks)))
-
-    def _oldest(self, offset: TaskOffset) -> float | None:
-        """Return when the first unread task was discovered; None if all are read, or it is not stored yet."""
-        following = self._cursor.upto(offset, 1)
-        tasks = self._cursor.between(offset, following)
-        return tasks[0].time if tasks else None

@@ -133,8 +133,7 @@ class SourceTasks:
         """When the oldest task that waits was discovered, in seconds since the epoch; None if none waits."""
         if not self.waiting or self._topic is None:
             return None
-        cursor = TaskCursor(self._topic)
-        return cursor.between(self._read, cursor.upto(self._read, 1))[0].time
+        return TaskCursor(self._topic).oldest(self._read)
 
     @cached_property
     def failures(self) -> dict[int, TaskFailure]:
