@@ -114,6 +114,13 @@ def secrets_of(plan: ApplicationPlan) -> Secrets:
     return Secrets([*configured, *(text for group in groups for text in secrets_of_values(group))])
 
 
+def secrets_of_process(plan: ApplicationPlan, environment: Mapping[str, str]) -> Secrets:
+    """Return the secrets of an application's plan and of the environment of a process that runs it."""
+    secrets = secrets_of(plan)
+    secrets.add(environment_secrets(environment))
+    return secrets
+
+
 def secrets_of_values(values: Mapping[str, object]) -> Iterator[str]:
     """Yield the secrets in settings or config parameters by key, and the values of variables that secrets use."""
     for key, value in values.items():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from blueprint.hocon import shown_name
-from blueprint.settings.secret_sources import secrets_of
+from blueprint.settings.secret_sources import secrets_of_process
 from blueprint.spelling import suggestion
 from cli.output.live import JsonView, LineView, TableView
 from streamlets.plugins import PluginError, Plugins
@@ -78,7 +79,7 @@ def _detached(text: str, context: ViewContext, print_line: Callable[[str], None]
         raise ViewError(f"the view `{name}` cannot be opened: {error}") from None
     if view.on_stdout:
         raise ViewError(f"the view `{text}` needs the standard output; request it by `--format {name}`")
-    secrets = secrets_of(context.plan)
+    secrets = secrets_of_process(context.plan, os.environ)
 
     def failed(error: Exception) -> None:
         cause = secrets.masked(f"{type(error).__name__}: {error}")

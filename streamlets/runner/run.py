@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 
 from blueprint.core_settings import Isolation
 from blueprint.plan import ApplicationPlan
-from blueprint.settings.secret_sources import environment_secrets, secrets_of
+from blueprint.settings.secret_sources import secrets_of_process
 from streamlets.channels.base import Channel, TopicDamagedError, TopicLostError, TopicResource, TopicWriteError
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.checkpoints.readers import readers_below
@@ -126,8 +126,7 @@ def run(
         PluginError: no installed package registers the kind of a streamlet.
     """
     require_kinds(plan)
-    secrets = secrets_of(plan)
-    secrets.add(environment_secrets(os.environ))
+    secrets = secrets_of_process(plan, os.environ)
     inbox: _Inbox = SimpleQueue()
     supervising = threading.Event()
 

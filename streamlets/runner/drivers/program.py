@@ -15,7 +15,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import NoReturn
 
-from blueprint.settings.secret_sources import environment_secrets, secrets_of
+from blueprint.settings.secret_sources import secrets_of_process
 from streamlets.runner.drivers.driver import Driver
 from streamlets.runner.drivers.messages import (
     Assignment,
@@ -58,8 +58,6 @@ class Program:
     ) -> None:
         self._send = send
         self._lock = threading.Lock()
-        secrets = secrets_of(assignment.plan)
-        secrets.add(environment_secrets(os.environ))
         context = HostContext(
             plan=assignment.plan,
             state=assignment.state,
@@ -67,7 +65,7 @@ class Program:
             report=self._report,
             log=lambda unit, text: send(Logged(unit, text)),
             print_line=lambda line: send(Printed(line)),
-            secrets=secrets,
+            secrets=secrets_of_process(assignment.plan, os.environ),
         )
         self._driver = driver(context, assignment.session, started=lambda java: send(SparkReady(java)))
         self._units: dict[UnitId, Unit] = {unit.id: unit for unit in self._driver.units}
