@@ -145,16 +145,8 @@ def verify(
     if not _has_errors(findings):
         tree, unresolved = resolve(layers, variables)
         findings = _with_empty_includes(findings, unresolved)
-    if _has_errors(findings):  # rules would report the consequences of texts that cannot be read
-        sources.hide(Secrets().line)
-        return Verification(
-            blueprint=source.name,
-            diagnostics=_sorted(findings),
-            plan=None,
-            sources=sources,
-            checked=Checked(),
-            graph=ApplicationGraph((), (), ()),
-        )
+    if _has_errors(findings):
+        return _unreadable(source.name, findings, sources)
     blueprint, unread = load(tree, source.name, str(source.directory))
     settings = configured(blueprint, blueprint.settings)
     described = with_topic_schemas(blueprint, describe(blueprint, settings, catalog))
@@ -162,30 +154,19 @@ def verify(
     secrets = secrets_in(tree, settings, draft.known, variables.secrets())
     draft = replace(draft, secrets=frozenset(secrets.values))
     sources.hide(secrets.line)
-    findings += unread
-    findings += stray_findings(tree, ARGUMENTS)
-    for rule in RULES:
-        findings += rule(draft)
-    findings += unread_findings(tree, layers, draft, findings)
+    findings = _with_rules([*findings, *unread], draft, tree, layers)
     checked = _checked(draft)
     built = BuiltLogic()
     if logic is not None:
         application = buildable(draft, state=state or against is not None)
         built = logic(application)
-        # A mistake in the settings that the logic meets, too, is reported where it is set.
-        known = {finding.headline for finding in findings}
-        findings += [finding for finding in built.findings if finding.headline not in known]
-        findings += queries_of_settings(draft, built.queries)
+        findings += _logic_findings(draft, built, findings)
         checked = replace(checked, logic=len(application.streamlets) - built.without, no_logic=built.without)
     levels = Levels(draft, _texts(layers, blueprint), sources)
     findings = levels.apply(findings)
     plan = make_plan(draft) if planned and not _has_errors(findings) else None
-    older = against(plan) if callable(against) and plan is not None else None if callable(against) else against
-    changes: tuple[Change, ...] = ()
-    if older is not None:
-        changes = older.changes(plan, built.queries) if plan is not None else ()
-        checked, change_findings = _compared(older, changes, plan, draft, built.queries, checked)
-        findings += levels.apply(change_findings)
+    changes, checked, change_findings = _compared(against, plan, draft, built.queries, checked)
+    findings += levels.apply(change_findings)
     own = levels.own_findings(
         errors=_has_errors(findings), logic=logic is not None, changes=checked.changes is not None
     )
@@ -214,21 +195,47 @@ def _texts(layers: Iterable[Layer], blueprint: Blueprint) -> set[str]:
     return {layer.file for layer in layers} | {place.file for place in places}
 
 
+def _unreadable(name: str, findings: Iterable[Diagnostic], sources: Sources) -> Verification:
+    """Return the verification of texts that cannot be read: rules would report the consequences."""
+    sources.hide(Secrets().line)
+    diagnostics, nothing = _sorted(findings), ApplicationGraph((), (), ())
+    return Verification(
+        blueprint=name, diagnostics=diagnostics, plan=None, sources=sources, checked=Checked(), graph=nothing
+    )
+
+
+def _with_rules(
+    findings: list[Diagnostic], draft: Draft, tree: ObjectValue, layers: Sequence[Layer]
+) -> list[Diagnostic]:
+    """Return the findings about the texts, and those of all rules."""
+    findings += stray_findings(tree, ARGUMENTS)
+    for rule in RULES:
+        findings += rule(draft)
+    return [*findings, *unread_findings(tree, layers, draft, findings)]
+
+
+def _logic_findings(draft: Draft, built: BuiltLogic, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return the findings of the logic. A mistake in the settings that it meets, too, is reported where it is set."""
+    known = {finding.headline for finding in findings}
+    own = [finding for finding in built.findings if finding.headline not in known]
+    return [*own, *queries_of_settings(draft, built.queries)]
+
+
 def _compared(
-    against: Against,
-    changes: tuple[Change, ...],
-    plan: ApplicationPlan | None,
-    draft: Draft,
-    queries: Queries,
-    checked: Checked,
-) -> tuple[Checked, tuple[Diagnostic, ...]]:
-    """Return the findings about changes, and their number in `checked`; without a plan, or without a readable older
-    descriptor, there are no changes."""
+    against: Against | AgainstOf | None, plan: ApplicationPlan | None, draft: Draft, queries: Queries, checked: Checked
+) -> tuple[tuple[Change, ...], Checked, tuple[Diagnostic, ...]]:
+    """Return the changes, `checked` with their number, and the findings about them; without a plan, or without a
+    readable older descriptor, there are no changes."""
+    if callable(against):
+        against = against(plan) if plan is not None else None
+    if against is None:
+        return (), checked, ()
+    checked = replace(checked, against=against.file)
     if isinstance(against.described, Diagnostic) or plan is None:
-        broken = (against.described,) if isinstance(against.described, Diagnostic) else ()
-        return replace(checked, against=against.file), broken
+        return (), checked, (against.described,) if isinstance(against.described, Diagnostic) else ()
+    changes = against.changes(plan, queries)
     findings = tuple(against.findings(changes, draft, queries))
-    return replace(checked, against=against.file, changes=len(findings)), findings
+    return changes, replace(checked, changes=len(findings)), findings
 
 
 def _draft(
