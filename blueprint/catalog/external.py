@@ -22,6 +22,11 @@ class WrittenDirectory:
         query: the query that writes it, if the text of a parameter has several.
         place: its place in the text of a parameter; None for the place of the parameter.
         checkpoint: whether it is the checkpoint of the query, not its output.
+
+    Example:
+        >>> from streamlets import WrittenDirectory
+        >>> WrittenDirectory(("options", "path"), "out/averages").directory
+        'out/averages'
     """
 
     parameter: tuple[str, ...]
@@ -41,6 +46,11 @@ class ReadPath:
         stream: the stream that reads it, if the text of a parameter has several.
         place: its place in the text of a parameter; None for the place of the parameter.
         recursive: whether files in all directories below are read, too.
+
+    Example:
+        >>> from streamlets import ReadPath
+        >>> ReadPath(("orders",), "incoming/*.json").recursive
+        False
     """
 
     parameter: tuple[str, ...]
@@ -57,6 +67,11 @@ class ListeningPort:
     Arguments:
         parameter: the key of the parameter that sets it, and keys inside its value.
         port: its number.
+
+    Example:
+        >>> from streamlets import ListeningPort
+        >>> ListeningPort(("service", "port"), 9000).port
+        9000
     """
 
     parameter: tuple[str, ...]
@@ -92,6 +107,12 @@ class ExternalResources:
         saves: the inlets that it writes to sinks.
         listening: the TCP ports that it listens on.
         connectors: requirements of Spark's class path.
+
+    Example:
+        >>> from streamlets import ExternalResources, WrittenDirectory
+        >>> resources = ExternalResources(directories=(WrittenDirectory(("export",), "out"),))
+        >>> [written.directory for written in resources.directories]
+        ['out']
     """
 
     problems: tuple[ParameterProblem, ...] = ()

@@ -33,6 +33,12 @@ class Configuration:
         values: the typed values by key, as `check_parameters` gets them.
         written: the values by key as they are written, with their places; defaults are written in the class.
         directory: the absolute directory of the blueprint.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from streamlets import Configuration
+        >>> Configuration({"export": "out"}, {}, Path("/data")).values["export"]
+        'out'
     """
 
     values: Mapping[str, Any]
