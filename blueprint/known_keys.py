@@ -1,4 +1,4 @@
-"""`KnownKey`: keys inside the parameters of a streamlet, and the values that they may have, for completion in editors.
+"""`KnownKey`: keys inside the parameters of a streamlet, and their possible values, for completion in editors.
 
 The rows that verification reads give them: the options of sinks, of triggerers and of codecs, and the columns of
 schemas.

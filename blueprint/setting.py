@@ -121,13 +121,15 @@ def setting(
 
 
 def options(type: SettingType[Mapping[str, T]], doc: str, *, key: str = "") -> Mapping[str, T]:
-    """Declare a field as a setting with options by name; its default is {}. The arguments are those of `setting`."""
+    """Declare a field as a setting with options by name; its default is {}. For the arguments see `setting`."""
     return field(default_factory=dict, metadata={_SETTING: Setting(key, type, doc)})
 
 
 def by_name(type: SettingType[T], doc: str, *, key: str) -> Mapping[str, T]:
-    """Declare a field as a setting for each name that the user chooses, `<...>` in its key; its default is {}. The
-    arguments are those of `setting`."""
+    """Declare a field as a setting for each name that the user chooses, `<...>` in its key.
+
+    Its default is {}. For the arguments see `setting`.
+    """
     return field(default_factory=dict, metadata={_SETTING: Setting(key, type, doc)})
 
 
@@ -138,7 +140,7 @@ def section(kind: type[T]) -> T:
 
 @cache
 def declared_settings(kind: type) -> Mapping[str, Setting]:
-    """Return the settings that the fields of a dataclass declare, without inherited fields, by the names of the fields.
+    """Return the settings that a dataclass declares, without inherited fields, by the names of the fields.
 
     The settings of a section are not among them: they are the fields of another dataclass.
     """
@@ -151,7 +153,7 @@ def declared_settings(kind: type) -> Mapping[str, Setting]:
 
 
 def settings_of(kind: type, scope: Scope) -> tuple[Setting, ...]:
-    """Return the settings that the fields of a dataclass declare, without inherited fields, and those of its sections.
+    """Return the settings that a dataclass declares, without inherited fields, and the settings of its sections.
 
     Arguments:
         kind: the dataclass.

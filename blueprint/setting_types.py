@@ -1,5 +1,7 @@
-"""Types of settings: what a value must be, and how its text is read. Checks and typed settings share each codec, and
-channels use them for settings of their own."""
+"""Types of settings: what a value must be, and how its text is read.
+
+Checks and typed settings share each codec, and channels use them for settings of their own.
+"""
 
 from __future__ import annotations
 
@@ -160,8 +162,10 @@ def scalars_by_path(value: Value | None, path: tuple[str, ...] = ()) -> Iterator
 
 
 def scalars(value: Value | None) -> dict[str, Scalar]:
-    """Return the single values in an object by dotted keys, without null: many options have dots in their names, which
-    HOCON reads as nesting."""
+    """Return the single values in an object by dotted keys, without null.
+
+    Many options have dots in their names, which HOCON reads as nesting.
+    """
     return {".".join(keys): scalar for keys, scalar in scalars_by_path(value)}
 
 

@@ -75,8 +75,7 @@ def _sounding_like(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
 
 
 def _sound(name: str) -> str:
-    """Return the first letter of a name and its consonants, of which those that sound alike are one: `parquet` is
-    `prkt`."""
+    """Return the first letter of a name and its consonants, one letter per sound: `parquet` is `prkt`."""
     for letters, sound in (("qu", "k"), ("ck", "k"), ("ph", "f"), ("c", "k"), ("q", "k"), ("z", "s")):
         name = name.lower().replace(letters, sound)
     consonants = name[:1] + "".join(letter for letter in name[1:] if letter.isalpha() and letter not in "aeiouyhw")

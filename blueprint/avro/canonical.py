@@ -5,8 +5,8 @@
 change the Spark type of a column. It does not cover defaults, aliases and documentation. These only matter to readers
 (Avro specification, "Schema Resolution": defaults and aliases of the *reader's* schema are used), and a reader always
 brings its own schema. Two writers whose schemas differ only in these share a table, because their rows are the same
-data. The schema stored with the table is then that of the first writer, which is correct for readers. An added default
-must not split the history of a topic into two tables.
+data. The schema stored with the table is then the schema of the first writer, which is correct for readers. An added
+default must not split the history of a topic into two tables.
 """
 
 from __future__ import annotations

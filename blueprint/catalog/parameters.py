@@ -70,7 +70,7 @@ class ParameterDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class ParameterProblem:
-    """A problem that a streamlet itself reports about the values of its parameters, each of which has the right type.
+    """A problem that a streamlet itself reports about the values of its parameters, which all have the right types.
 
     Arguments:
         path: the key of the parameter, then keys inside its value. The last key may be a missing one.

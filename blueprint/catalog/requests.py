@@ -48,8 +48,10 @@ class LoadFailure:
 
 @dataclass(frozen=True, slots=True)
 class PortSetting:
-    """The configuration of a port: a schema (a path, Avro or DDL) for classes that take theirs from the configuration,
-    and the place that sets it."""
+    """The schema of a port in the configuration (a path, Avro or DDL), and the place that sets it.
+
+    It is for classes that take their schemas from the configuration.
+    """
 
     schema: str
     span: Span

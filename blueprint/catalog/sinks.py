@@ -1,4 +1,4 @@
-"""What is known of a sink without running it."""
+"""The declared capabilities of sinks, known without running them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SinkTraits:
         write_ahead_log: whether the output has all records after a restart, because the query continues from the log in
             its checkpoint.
         connector: what Spark needs on its class path; None for nothing.
-        package: the Python package that it imports; "" if it needs none besides those of Streamlets.
+        package: the Python package that it imports; "" if it needs none besides the dependencies of Streamlets.
         install: the argument of `pip install` that installs the package.
     """
 

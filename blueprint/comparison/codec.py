@@ -1,4 +1,4 @@
-"""Codecs between JSON and dataclasses: each reads a value, or reports what is wrong in its place, and writes it again.
+"""Codecs between JSON and dataclasses: each reads a value, or reports what is wrong and where, and writes it again.
 
 The fields of a dataclass are its format: `codec_of` returns a codec for their types, `key` adds what types do not say.
 """
@@ -169,7 +169,7 @@ class Key:
 
 
 def key(name: str | None = None, **how: Any) -> Mapping[str, Key]:
-    """Return the metadata of a field; the arguments are those of `Key`."""
+    """Return the metadata of a field; for the arguments see `Key`."""
     return {_KEY: Key(name, **how)}
 
 
@@ -177,7 +177,7 @@ _KEY = "key"
 
 
 class Record(Generic[T]):
-    """A dataclass as an object. The keys of a contract are next to those of the other fields.
+    """A dataclass as an object. The keys of a contract are next to the keys of the other fields.
 
     Arguments:
         type: the dataclass.

@@ -1,4 +1,4 @@
-"""Changes of schemas: records in topics must stay readable, and readers upgraded later must read the new records."""
+"""Changes of schemas: records in topics must stay readable, and readers upgraded later must read new records."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _trigger(trigger: Trigger) -> str:
 
 
 def _shown(settings: Mapping[str, object], secrets: Secrets) -> dict[str, Json]:
-    """Return settings as JSON without secrets, those of other settings included that appear in their values."""
+    """Return settings as JSON without secrets, including secrets of other settings that appear in their values."""
     return {key: secrets.json(value) for key, value in hidden(settings).items()}
 
 

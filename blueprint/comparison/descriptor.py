@@ -177,7 +177,7 @@ class DescribedTopic:
         cluster: the cluster of the channel, "" for none.
         managed: whether the application creates the topic.
         settings: the settings of the topic by dotted keys, with `SECRET` in place of secrets.
-        written: the schemas of records in it, besides those of the current writers, in the order of their fingerprints.
+        written: the schemas of its records, without the current writers' schemas, in the order of their fingerprints.
         empty: whether it is known to have no records and no running writer.
     """
 
@@ -195,7 +195,7 @@ class DescribedTopic:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Return what identifies the topic: positions are not valid for another channel, cluster or name."""
+        """Return the identity of the topic: positions are not valid for another channel, cluster or name."""
         return self.channel, self.cluster, self.name
 
 

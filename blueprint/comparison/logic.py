@@ -75,7 +75,7 @@ class _Logic:
         return removed, added
 
     def _renamed(self, before: str, now: str, query: DescribedQuery) -> Change:
-        causes = [f"checkpoints are named after queries, so `{now}` does not continue from that of `{before}`"]
+        causes = [f"checkpoints are named after queries, so `{now}` does not continue where `{before}` stopped"]
         causes.append("it starts with a new checkpoint, and writes its earlier output again")
         if query.operators:
             causes.append(f"pending rows of {operator_phrases(query.operators)} are lost")

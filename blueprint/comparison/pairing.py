@@ -1,4 +1,4 @@
-"""Match the streamlets, ports and topics of the older descriptor with those of the newer one, by name or similarity."""
+"""Match the streamlets, ports and topics of an older and a newer descriptor, by name or similarity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queries of a streamlet that a change affects: readers of an inlet, writers of an outlet, queries with state."""
+"""The queries that a change affects: readers of an inlet, writers of an outlet, queries with state."""
 
 from __future__ import annotations
 

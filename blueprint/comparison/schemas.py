@@ -50,7 +50,7 @@ def unread(writers: Iterable[Contract], reader: Contract) -> list[Unread]:
 
 
 def risks(writers: Iterable[Contract], reader: Contract) -> list[str]:
-    """Return what the reader may misinterpret in records that it can read, one sentence each."""
+    """Return how the reader may misinterpret records that it can read, one sentence each."""
     reasons = (reason for writer in writers for reason in compared(writer, reader).warnings)
     return list(dict.fromkeys(_sentence(reason) for reason in reasons))
 
@@ -79,7 +79,7 @@ def retyped(old: Contract, new: Contract) -> list[str]:
 
 
 def renamed(writers: Iterable[Contract], old: Contract, new: Contract) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the fields that a reader drops, and those of the same type that it has instead, which seem to be the same.
+    """Return the fields that a reader drops with its new fields of the same type: they seem to be renamed.
 
     Records of the writers have the dropped fields, which the reader has read, and lack the new ones.
 

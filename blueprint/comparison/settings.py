@@ -36,7 +36,7 @@ PINNED = frozenset(
     )
 )
 """Settings that Spark stores in each checkpoint (`OffsetSeqMetadata.relevantSQLConfs`). After a restart it uses the
-stored values, not those of the session."""
+stored values, not the values of the session."""
 
 _DISCOVERY, _TASK_VERSION = "discovery", "task-version"
 """The parameters of batch sources whose changes are classed by themselves."""
@@ -107,7 +107,7 @@ def _discovery(ref: str, was: Json, now: Json, path: tuple[str, ...]) -> Change:
     if before == after:
         headline = f"the configuration of the triggerer {_value(after)} of `{ref}` changed"
     else:
-        causes.append(f"an interrupted discovery runs again with its event, which is that of {_value(before)}")
+        causes.append(f"an interrupted discovery runs again with its event, which is an event of {_value(before)}")
     return Change("change-discovery", ChangeClass.SAFE, headline, path, path, (), tuple(causes))
 
 

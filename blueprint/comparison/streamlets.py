@@ -96,7 +96,7 @@ def _removed(ref: str, streamlet: DescribedStreamlet) -> Change:
 
 
 def _renamed(before: str, now: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
-    causes = [f"checkpoints are named after streamlets, so `{now}` does not continue from those of `{before}`"]
+    causes = [f"checkpoints are named after streamlets, so `{now}` does not continue where `{before}` stopped"]
     if old.inlets:
         causes += [starting_words(f"{now}.{name}", inlet) for name, inlet in sorted(new.inlets.items())]
         causes.append("it writes its earlier output again")

@@ -1,4 +1,4 @@
-"""Findings as annotations of GitHub Actions: workflow commands, which GitHub shows next to the lines of a change.
+"""Findings as annotations of GitHub Actions: workflow commands, which GitHub shows next to changed lines.
 
 Source: GitHub's documentation of workflow commands ("Setting an error message") and the escaping of its own toolkit.
 """

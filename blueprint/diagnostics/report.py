@@ -104,7 +104,7 @@ def _classes(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _unchecked(checked: Checked) -> Iterator[str]:
-    """Yield what was not checked: logic, unless requested and not prevented by other findings, and changes."""
+    """Yield the unchecked parts: logic, unless requested and not prevented by other findings, and changes."""
     if checked.logic is None:
         yield "the streamlets' logic"
     elif (unchecked := checked.streamlets - checked.logic - checked.no_logic) > 0:

@@ -34,7 +34,7 @@ class Link:
 class Layers:
     """Nodes and bends by row, left to right, and the links between neighbouring rows.
 
-    A bend is where a line passes through a row; its id differs from those of nodes.
+    A bend is where a line passes through a row; its id differs from the ids of nodes.
     """
 
     rows: tuple[tuple[str, ...], ...]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from blueprint.hocon.tree import ListNode, Node, ObjectNode, ScalarNode
 
 _MOST_OUTDATED = 4
-"""How many times as many objects as a text may have are kept: those of its earlier versions among them."""
+"""The largest number of kept objects per object of a text; objects of its earlier versions are among them."""
 
 
 class Place(NamedTuple):
@@ -76,8 +76,7 @@ class Blocks:
 
 
 def _is_self_contained(node: Node) -> bool:
-    """Return whether a node has neither substitutions nor concatenations: its value is always the same, without a
-    finding."""
+    """Return whether a node has neither substitutions nor concatenations: its value is constant, without a finding."""
     match node:
         case ScalarNode():
             return True

@@ -27,8 +27,7 @@ Path_ = tuple[str, ...]
 
 
 def parse_file(path: Path | str, texts: Mapping[Path, str] = MappingProxyType({})) -> Layer:
-    """Read a configuration file: YAML when its name ends in `.yaml` or `.yml`, otherwise HOCON (of which JSON is a
-    subset).
+    """Read a configuration file: YAML if its name ends in `.yaml` or `.yml`, otherwise HOCON (a superset of JSON).
 
     Arguments:
         path: the file. Spans show it relative to the working directory when it is below that.
@@ -176,8 +175,10 @@ class _Read:
         return known.removeprefix("\ufeff") if known is not None else read_text(path, name, at)
 
     def blocks(self, path: Path) -> Blocks | None:
-        """Return the objects of an earlier version of a file that an editor changes; None for other files, and when a
-        file is included again: a tree has each object once."""
+        """Return the objects of an earlier version of a file that an editor changes, or None.
+
+        It returns None for other files, and when a file is included again: a tree has each object once.
+        """
         real = path.resolve()
         if not isinstance(self.texts, EditedTexts) or real not in self.texts or real in self.reused:
             return None

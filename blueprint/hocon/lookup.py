@@ -1,8 +1,8 @@
 """Look up substitutions in merged layers: the effective value at a path, as a given substitution sees it.
 
-The rules are those of the HOCON specification, "Substitutions" and "Self-Referential Substitutions", in one idea. A key
-has a stack of definitions, oldest first. A plain value or list hides the older ones, an object merges with them. A
-substitution looks its path up lazily in the merged stacks of all layers ("look forward"). While the definition of a
+The rules follow the HOCON specification, "Substitutions" and "Self-Referential Substitutions", and come from one idea.
+A key has a stack of definitions, oldest first. A plain value or list hides the older ones, an object merges with them.
+A substitution looks its path up lazily in the merged stacks of all layers ("look forward"). While the definition of a
 substitution is being followed, look-ups ignore that definition and all that override it ("look back"). A chain of
 substitutions therefore ends at an older value or without a value, never in a cycle.
 

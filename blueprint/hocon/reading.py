@@ -1,4 +1,4 @@
-"""The state of a HOCON parse: which brackets are open, the findings so far, and where to continue after an error."""
+"""The state of a HOCON parse: the open brackets, the findings so far, and where to continue after an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of a configuration text, between parsers and resolver: objects are merged, substitutions not resolved."""
+"""The tree of a configuration text, between parsers and resolver: objects are merged, substitutions unresolved."""
 
 from __future__ import annotations
 

@@ -138,8 +138,11 @@ class ValueParser(Reading):
         return at
 
     def _value_end(self, start: int) -> int:
-        """Return the offset of the end of a value that has characters which are not allowed in it: that of its line, of
-        a comment, of the object or list around it, or of a comma after which another field or item begins."""
+        """Return the offset at which a value with invalid characters ends.
+
+        It ends with its line, with the object or list around it, at a comment, or at a comma after which another field
+        or item begins.
+        """
         for match in _END_OF_VALUE.finditer(self.text, start):
             if match[0] != "," or self._in_list() or _AFTER_A_COMMA.match(self.text, match.end()):
                 return match.start()

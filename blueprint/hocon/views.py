@@ -1,4 +1,4 @@
-"""The results of look-ups, from which values are built: nodes of the tree with the way on which they were reached."""
+"""The results of look-ups, from which values are built: nodes of the tree with the way that led to them."""
 
 from __future__ import annotations
 

@@ -188,7 +188,9 @@ def _components(graph: nx.DiGraph[Node]) -> tuple[tuple[Node, ...], ...]:
 
 
 def _shortest_cycle(graph: nx.DiGraph[Node], nodes: tuple[Node, ...]) -> tuple[Edge, ...]:
-    """Return a shortest cycle of a strongly connected component; of several, the one whose first streamlet comes first.
+    """Return a shortest cycle of a strongly connected component.
+
+    Of several, return the one whose first streamlet comes first.
 
     One search finds the shortest cycle through a streamlet. Then the streamlet is removed, and the search continues in
     what is still cyclic.

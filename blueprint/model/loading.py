@@ -194,8 +194,10 @@ class _Reader:
         return StreamletEntry(ref, key_span_of(block), name.text, span_of(name), settings)
 
     def _report_duplicate(self, ref: str, name: Scalar) -> bool:
-        """Report a streamlet to which one file gives two classes: two streamlets with the same name, of which HOCON
-        would use the last. Return whether it is one."""
+        """Report a streamlet to which one file gives two classes, and return whether it is one.
+
+        Such a streamlet is two streamlets with the same name, and HOCON would use the last one.
+        """
         places = [origin for origin in name.origins if origin.via is None and origin.span.file == self.file]
         if len(places) < 2:
             return False

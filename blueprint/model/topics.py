@@ -1,4 +1,4 @@
-"""Reads topics from the section `topics` of a configuration tree, with a finding for everything that cannot be read."""
+"""Reads topics from the section `topics` of a configuration tree, with a finding for each unreadable part."""
 
 from __future__ import annotations
 

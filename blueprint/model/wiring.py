@@ -155,8 +155,10 @@ def _strays(
     ports: Mapping[PortKey, PortDescriptor],
     blueprint: Blueprint,
 ) -> tuple[tuple[Stray, ...], tuple[PortKey, ...]]:
-    """Assign an unconnected port to each unresolved path, so that a mistake is reported once; return the strays and the
-    remaining unconnected ports."""
+    """Assign an unconnected port to each unresolved path, so that a mistake is reported once.
+
+    Return the strays and the remaining unconnected ports.
+    """
     bound = {binding.key for binding in bindings}
     free = {key: None for key in ports if key not in bound}  # a set that keeps its order
     by_streamlet: dict[str, list[PortKey]] = defaultdict(list)

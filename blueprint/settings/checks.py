@@ -27,7 +27,7 @@ from blueprint.spelling import alternatives, listing, misspelling_of, near
 
 
 def setting_findings(flow: ObjectValue, known: SettingNode) -> Iterator[Diagnostic]:
-    """Yield what is wrong with settings: keys that do not exist, and values of the wrong type.
+    """Yield findings about settings: keys that do not exist, and values of the wrong type.
 
     Arguments:
         flow: the `flow` section over the blocks of the blueprint. Null counts as not set.

@@ -1,4 +1,4 @@
-"""The options of a job's queries: those of their sinks, and of restarts (`'pstl.retry.max.attempts' = '3'`)."""
+"""The options of a job's queries: options of their sinks, and of restarts (`'pstl.retry.max.attempts' = '3'`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMMENT = re.compile(r"\scomment\b", re.IGNORECASE)
 
 
 def option_findings(job: Job, sinks: Mapping[str, SinkTraits]) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the options of queries: unknown and missing ones, invalid values, contradictions.
+    """Yield findings about the options of queries: unknown and missing options, invalid values, contradictions.
 
     Arguments:
         job: the job.

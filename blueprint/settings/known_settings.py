@@ -1,4 +1,4 @@
-"""The settings that an application may have: those of every application, and those of the channels of its topics."""
+"""The settings that an application may have: the common ones, and the settings of the channels of its topics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def known_settings(
 ) -> SettingNode:
     """Return the settings of an application as a tree, whose root is `flow`.
 
-    A topic, and each port that it joins, has the settings of its channel. It may also have those of other channels,
+    A topic, and each port that it joins, has the settings of its channel. It may also have settings of other channels,
     which have no effect, so that one setting moves an application to another channel.
 
     Arguments:
@@ -43,13 +43,15 @@ def known_settings(
 
 
 def channel_settings(traits: ChannelTraits | None, scope: Scope) -> tuple[Setting, ...]:
-    """Return the settings of a channel in a scope, those of the application by their keys below `flow.<channel>`."""
+    """Return the settings of a channel in a scope. Keys of the application's settings are below `flow.<channel>`."""
     return tuple(setting for setting in traits.settings if setting.scope is scope) if traits is not None else ()
 
 
 def every_setting(channels: Iterable[ChannelTraits]) -> tuple[Setting, ...]:
-    """Return the settings of every application, and then those of channels, whose keys begin with the channel's name
-    where they are settings of the application."""
+    """Return the settings of every application, and then the settings of channels.
+
+    Keys of a channel's settings for the application begin with the channel's name.
+    """
     own = (
         replace(setting, key=f"{traits.name}.{setting.key}") if setting.scope is Scope.APPLICATION else setting
         for traits in channels

@@ -42,7 +42,7 @@ class ParameterError(ValueError):
 
 
 def path_start(value: Value, directory: Path) -> Path:
-    """Return the directory that relative paths in a value are relative to: that of the file that sets the value.
+    """Return the directory in which relative paths in a value start: the directory of the file that sets the value.
 
     Arguments:
         value: a path, or an object with paths.
@@ -56,7 +56,7 @@ def _directory_of(span: Span, directory: Path) -> Path:
 
 
 def parameter_value(parameter: ParameterDescriptor, value: Value, directory: Path = Path()) -> object:
-    """Return a value as logic reads it: int, str, float, bool, `Duration`, `MemorySize`, dict, list, absolute `Path`.
+    """Return a value as read by logic: int, str, float, bool, `Duration`, `MemorySize`, dict, list, absolute `Path`.
 
     Arguments:
         parameter: its descriptor.

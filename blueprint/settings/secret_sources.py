@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _DIRECTORIES = ("PWD", "OLDPWD")
-"""Variables of the shell, whose names are like those of passwords."""
+"""Variables of the shell, whose names resemble names of passwords."""
 
 
 class ReadVariables(Mapping[str, str]):
@@ -146,7 +146,7 @@ def _variable(values: Mapping[str, object], path: Sequence[str]) -> str:
 
 
 def streamlet_secrets(plan: StreamletPlan) -> Secrets:
-    """Return the secrets that a streamlet knows: those of its parameters, and of the configuration."""
+    """Return the secrets that a streamlet knows: the secrets of its parameters, and of the configuration."""
     return Secrets([*plan.secrets, *secrets_of_values(plan.parameters)])
 
 

@@ -77,8 +77,10 @@ def is_secret(key: str) -> bool:
 
 
 def masked(text: str) -> str:
-    """Return a text with `SECRET` in place of user information in URLs, and of values assigned to `password` or the
-    like, also in statements of SQL."""
+    """Return a string with `SECRET` in place of its secrets.
+
+    These are user information in URLs, and values assigned to `password` or the like, also in SQL statements.
+    """
     text = re.sub(_ASSIGNED, rf"\g<1>{SECRET}", without_credentials(text))
     for start, end in reversed(list(secret_options(text))):
         text = f"{text[:start]}{SECRET}{text[end:]}"
@@ -119,8 +121,11 @@ def secret_options(text: str) -> Iterator[tuple[int, int]]:
 
 
 def option_secrets(text: str) -> Iterator[str]:
-    """Yield the secrets in a text: of options of statements, parameters of URLs, words and headers, the passwords of
-    URLs, and private keys."""
+    """x
+
+    These are values of options in statements, of parameters of URLs, of words and headers, passwords in URLs, and
+    private keys.
+    """
     if re.search(_MARKS, text) is None:
         return
     yield from (text[start:end] for start, end in secret_options(text))

@@ -1,4 +1,4 @@
-"""Secrets, which no output shows: the values of settings with a name such as `password`, and where they are used."""
+"""Secrets, which no output shows: values of settings with a name such as `password`, and where they are used."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ class Secrets:
         )
 
     def data(self, data: _Data) -> _Data:
-        """Return a dataclass without secrets in those of its fields that are strings or tuples of strings."""
+        """Return a dataclass without secrets in its fields that are strings or tuples of strings."""
         changed: dict[str, object] = {}
         for field in fields(data):  # type: ignore[arg-type]
             value = getattr(data, field.name)

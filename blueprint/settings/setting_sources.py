@@ -43,7 +43,7 @@ def setting_sources(
         sources: the texts that the spans of `flow` point into.
 
     Returns:
-        The sources by key, sorted by key; those of a key in their order, the last is effective.
+        The sources by key, sorted by key. The sources of a key are in their order; the last one is effective.
     """
     by_key = _parameter_defaults(streamlets)
     secrets = secrets_in(flow, flow, known)
@@ -67,7 +67,7 @@ def setting_defaults(key: str, known: SettingNode) -> dict[str, list[SettingSour
         known: the settings that the application may have.
 
     Returns:
-        The default by key; `(not set)` when the key is that of a setting without a default.
+        The default by key; `(not set)` when the key belongs to a setting without a default.
     """
     path = key.split(".")[1:]
     node = known.inner(*path) if path else None

@@ -36,7 +36,7 @@ OPEN_PREFIXES = (
 """Prefixes below which a name is chosen by the user, a cluster manager or a connector."""
 
 _SHARED = (("spark",), ("spark", "sql"))
-"""Sections to which plug-ins add settings of their own; names in them are only compared with those of Spark."""
+"""Sections to which plug-ins add settings of their own; their names are only compared with Spark's names."""
 
 _MOST_SUGGESTED = 3
 

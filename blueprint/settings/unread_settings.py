@@ -20,7 +20,7 @@ _Path = tuple[str, ...]
 def unread_findings(
     root: ObjectValue, layers: Iterable[Layer], draft: Draft, findings: Iterable[Diagnostic]
 ) -> Iterator[Diagnostic]:
-    """Yield findings for `key=value` arguments without an effect, and for settings of files that belong below `flow`.
+    """Yield findings for `key=value` arguments without effect, and for settings of files that belong below `flow`.
 
     Other sections of files belong to the user, even if nothing reads them, because applications share files.
 
@@ -28,7 +28,7 @@ def unread_findings(
         root: the whole tree.
         layers: the texts it was read from.
         draft: the application.
-        findings: those of other rules; the same place is not reported again.
+        findings: the findings of other rules; the same place is not reported again.
     """
     reported = {finding.primary.span for finding in findings if finding.primary is not None}
     read = {path for layer in layers for path in _substituted(layer.root)}

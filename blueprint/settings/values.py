@@ -1,5 +1,7 @@
-"""Typed settings of streamlets, topics and the application. An invalid value, which the checks report, counts as not
-set."""
+"""Typed settings of streamlets, topics and the application.
+
+An invalid value, which the checks report, counts as not set.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def application_settings(flow: ObjectValue) -> ApplicationSettings:
 
 
 def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:
-    """Return the settings of a streamlet; those of the application apply where it has none of its own."""
+    """Return the settings of a streamlet; settings of the application apply where it has none of its own."""
     own = _block(flow, "streamlets", ref)
     retry = {**_set_fields(Retry, _block(flow, "retry")), **_set_fields(Retry, _block(own, "retry"))}
     return StreamletSettings(
@@ -53,7 +55,7 @@ def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:
 
 
 def _pstl_retry(flow: ObjectValue, own: ObjectValue) -> dict[str, Any]:
-    """Return the fields of `Retry` that PSTL's options set, those of the streamlet before those of the application."""
+    """Return the fields of `Retry` that PSTL's options set; a streamlet's options override the application's."""
     fields: dict[str, Any] = {}
     for spark in (flow.get("runtimes", "spark"), own.get("spark")):
         for name, scalar in retry_options(spark):
@@ -73,8 +75,10 @@ def outlet_settings(flow: ObjectValue, ref: str, outlet: str) -> dict[str, Any]:
 
 
 def _set_fields(kind: type, block: ObjectValue) -> dict[str, Any]:
-    """Return the typed values in a block by the fields of a class of settings, without inherited fields and sections;
-    settings that are not set, or are invalid, are omitted."""
+    """Return the typed values in a block by the fields of a class of settings.
+
+    Inherited fields, sections, and settings that are not set or are invalid, are omitted.
+    """
     declared = declared_settings(kind) if block.fields else {}
     here = {name: setting for name, setting in declared.items() if setting.key.partition(".")[0] in block.fields}
     values = {name: _value(setting, block) for name, setting in here.items()}
@@ -102,7 +106,7 @@ def topic_settings(
         id: the id of the topic.
         flow: the `flow` section over the blocks of the blueprint.
         channels: the traits of all channels, by name.
-        channel: the channel unless the topic sets its own; default: that of the application.
+        channel: the channel unless the topic sets its own; default: the channel of the application.
     """
     topic = _block(flow, "topics", id)
     own = core.TopicSettings(**_set_fields(core.TopicSettings, topic))

@@ -1,4 +1,4 @@
-"""From statements to a job: names, providers, options, output modes and checkpoints are checked against each other."""
+"""Make a job of statements: check names, providers, options, output modes and checkpoints against each other."""
 
 from __future__ import annotations
 
@@ -308,8 +308,7 @@ class _Checks:
     def _sorted_options(
         self, save: SaveStream, sink: SinkTraits | None
     ) -> tuple[dict[str, Option], list[Option], Option | None, Option | None]:
-        """Return the options of the sink by the names that it gives them, of restarts, of the checkpoint and of the
-        scheduler pool."""
+        """Return the options of the sink by its names, of restarts, of the checkpoint and of the scheduler pool."""
         options: dict[str, Option] = {}
         retry: list[Option] = []
         checkpoint = pool = None

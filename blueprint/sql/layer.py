@@ -1,4 +1,4 @@
-"""A job file as a layer of settings: a blueprint of one streamlet `job`, whose statements are the text of the file.
+"""A job file as a layer of settings: a blueprint of one streamlet `job`, whose statements are the file's text.
 
 `${...}` in the statements become substitutions of this layer, with their places in the file. They have the values of
 settings, and findings about them point into the job.

@@ -38,7 +38,7 @@ class Allowance:
 
 
 def allowances(files: Iterable[str], sources: Sources) -> tuple[list[Allowance], list[Diagnostic]]:
-    """Return what comments allow, and a finding for each name in a comment that is not a code.
+    """Return the allowances in comments, and a finding for each name in a comment that is not a code.
 
     Arguments:
         files: to search, named as in `Span.file`.

@@ -42,7 +42,7 @@ class Levels:
 
         Arguments:
             draft: the application.
-            files: whose comments are read, besides those of the files that findings point into.
+            files: the files whose comments are read, besides the files that findings point into.
             sources: the texts of files.
         """
         rules = draft.settings.get("verify", "rules")
@@ -69,7 +69,7 @@ class Levels:
         return kept
 
     def own_findings(self, *, errors: bool, logic: bool, changes: bool) -> list[Diagnostic]:
-        """Return what is wrong with the levels and comments themselves.
+        """Return the findings about the levels and comments themselves.
 
         Arguments:
             errors: whether there are errors; then rules may have been silent, and unused comments prove nothing.

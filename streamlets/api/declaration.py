@@ -50,7 +50,7 @@ class Declaration:
 
 
 def declarations(streamlet: object, kind: type[D]) -> tuple[D, ...]:
-    """Return the ports, parameters or volume mounts of a streamlet, those of base classes first.
+    """Return the ports, parameters or volume mounts of a streamlet, inherited ones first.
 
     A name that a subclass declares again hides the inherited declaration, as with any attribute.
 

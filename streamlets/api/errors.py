@@ -10,7 +10,7 @@ class StreamletError(Exception):
 
     Arguments:
         message: one sentence: what is wrong, then a colon and what to do.
-        place: the location in the author's code; default: that of the innermost call.
+        place: the location in the author's code; default: the location of the innermost call.
         code: the code of the finding that verification reports.
         also: a related location and its label.
 

@@ -1,4 +1,4 @@
-"""PSTL's retry options of a query: they are for the runner, so they are removed before the sink gets its options."""
+"""PSTL's retry options of a query: they are for the runner, and are removed before the sink gets its options."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def display_path(file: str) -> str:
 
 
 def instruction_location(code: CodeType, instruction: int, line: int) -> SourceLocation:
-    """Return the location of an instruction; it has no columns if the interpreter stores none (`-X no_debug_ranges`).
+    """Return the location of an instruction, without columns if the interpreter stores none (`-X no_debug_ranges`).
 
     Arguments:
         code: the code object.

@@ -1,1 +1,1 @@
-"""Java and what runs on it besides Spark itself: artifacts from Maven repositories, and the connectors of channels."""
+"""Java and its libraries besides Spark: artifacts from Maven repositories, and the connectors of channels."""

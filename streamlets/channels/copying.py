@@ -37,7 +37,7 @@ class Progress:
 
     Arguments:
         copied: the number of records that this call has copied.
-        remaining: the number of records that it has still to copy, as far as the channel knows.
+        remaining: the number of records that it has still to copy, if the channel knows it.
     """
 
     copied: int

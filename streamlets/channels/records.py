@@ -1,4 +1,4 @@
-"""Records as Arrow batches, converted from the schema of their writer to that of a reader."""
+"""Records as Arrow batches, converted from the schema of their writer to a reader's schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def conversion(writer: Contract, reader: Contract | None) -> Callable[[pa.Record
 
     Arguments:
         writer: the contract that the records were written with.
-        reader: the contract to read with; None for that of the writer.
+        reader: the contract to read with; None for the writer's contract.
 
     Raises:
         UnreadableRecordsError: the reader's contract cannot read the records.

@@ -1,7 +1,7 @@
-"""The channels that are available: those of this package, and those that other packages register.
+"""The available channels: the channels of this package, and channels that other packages register.
 
-A package registers a channel by an entry point of the group `streamlets.channels`: its name is that of the channel, its
-value a `ChannelType` without arguments, such as `my_package.channel:MyChannelType`.
+A package registers a channel by an entry point of the group `streamlets.channels`: its name is the name of the channel,
+its value a `ChannelType` without arguments, such as `my_package.channel:MyChannelType`.
 """
 
 from __future__ import annotations

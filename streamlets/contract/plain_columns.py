@@ -44,8 +44,7 @@ class PlainColumns:
                 self._types[field.name] = _TYPES[held.type] | none
 
     def batch(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch | None:
-        """Return rows as an Arrow batch; None if each has to be converted by itself, because of its values or of the
-        contract."""
+        """Return rows as an Arrow batch; None if values or the contract require to convert each by itself."""
         import pyarrow as pa
 
         if self._types is None or any(type(row) is not dict or len(row) != len(self._types) for row in rows):

@@ -1,4 +1,4 @@
-"""Conversion of values to an Arrow type of the same structure: other names and nullability of parts, leaves cast.
+"""Conversion of values to an Arrow type of the same structure: other names and nullability, leaves cast.
 
 Arrow's own cast refuses to make a field `not null` that has no values under null parents, but Spark expects this.
 """

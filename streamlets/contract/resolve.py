@@ -68,8 +68,10 @@ def resolver(writer: Contract, reader: Contract) -> Callable[[pa.RecordBatch], p
 
 
 class _Steps:
-    """Compiles steps. A step converts an array of the writer's type to the reader's, null to null; None is the step
-    that changes nothing."""
+    """Compiles steps, which convert arrays of the writer's type to the reader's; None is a step without change.
+
+    A step converts null to null.
+    """
 
     def __init__(self, writer: Contract, reader: Contract) -> None:
         self._writer = writer

@@ -33,9 +33,11 @@ class RecordError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Converts Python values: records are dicts by field name, times `datetime` or ISO strings, decimals `Decimal` or
-    strings, unions the plain value. Methods raise `RecordError` for invalid
-    values; their `path` is the place of the value in the record, such as `orders[3].price`, and "" for the record.
+    """Converts Python values; methods raise `RecordError` for invalid values.
+
+    Records are dicts by field name, times `datetime` or ISO strings, decimals `Decimal` or strings, unions the plain
+    value. The `path` of an error is the place of the value in the record, such as `orders[3].price`, and "" for the
+    record.
 
     Arguments:
         contract: the contract that defines the types.
@@ -111,6 +113,7 @@ class Values:
 @dataclass(frozen=True, slots=True)
 class JsonValues(Values):
     """Converts values of Spark's `to_json`: bytes are base64, unions structs of members, NaN and infinities strings.
+
     Numbers must be parsed as `Decimal`, so that they are not rounded.
 
     Arguments:

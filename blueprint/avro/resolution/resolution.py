@@ -1,7 +1,7 @@
 """`compared`: the reasons why a reader cannot read every record of a writer.
 
-The rules are those of the Avro specification 1.12, "Schema Resolution", applied to every record that the writer's
-schema allows. In addition there are warnings about pairs that the specification allows, but that may be unexpected.
+The rules follow the Avro specification 1.12, "Schema Resolution", and apply to every record that the writer's schema
+allows. In addition there are warnings about pairs that the specification allows, but that may be unexpected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Spark DDL for a schema (`src string, ts timestamp not null`), parsed without Spark and converted to an Avro schema.
+"""Spark DDL (`src string, ts timestamp not null`), parsed without Spark and converted to an Avro schema.
 
 Nullability is the same as in Spark. A column is nullable unless it is declared NOT NULL: it becomes a union with null,
 with the default null. Items of arrays and values of maps are always nullable. The types follow the conversion of

@@ -1,4 +1,4 @@
-"""Locations in schemas: plain data as values with a location, so that one parser reads every source; paths to show."""
+"""Locations in schemas: plain data with locations, so that one parser reads every source; paths to show."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`ReadPlan`: how a writer's data is converted to a reader's schema. Data only; `planner.resolve_plan` creates it.
+"""`ReadPlan`: how a writer's data is converted to a reader's schema. `planner.resolve_plan` creates it.
 
-A plan has one node for every place of the reader's schema that uses data of the writer:
+A plan is plain data. It has one node for every place of the reader's schema that uses data of the writer:
 
 * `Take`: the unchanged value (a primitive, or a fixed of the same size).
 * `Promote`: a promoted primitive (`int` to `long`, `float`, `double`; `long` to `float`, `double`; `float` to

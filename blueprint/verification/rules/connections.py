@@ -12,7 +12,7 @@ from blueprint.model.draft import Draft
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 _Wire = tuple[str, list[str]]
-"""The path of an outlet, and those of the inlets that it is connected to."""
+"""The path of an outlet, and the paths of the inlets that it is connected to."""
 
 
 def connections(draft: Draft) -> Iterator[Diagnostic]:

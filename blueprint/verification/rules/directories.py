@@ -1,4 +1,4 @@
-"""Rules about the directories that streamlets write besides topics, such as those of file sinks."""
+"""Rules about the directories that streamlets write besides topics, such as the outputs of file sinks."""
 
 from __future__ import annotations
 
@@ -53,8 +53,10 @@ def shared_directories(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def shared_checkpoints(draft: Draft) -> Iterator[Diagnostic]:
-    """No two queries keep their checkpoints in one directory, or one inside the other's: the mistakes within one
-    streamlet are reported with its statements."""
+    """No two queries keep their checkpoints in one directory, or one inside the other's.
+
+    Mistakes within one streamlet are reported with its statements.
+    """
     by_parts: dict[tuple[str, ...], list[Directory]] = defaultdict(list)
     for writer in written_directories(draft, checkpoints=True):
         by_parts[writer.key].append(writer)
@@ -65,7 +67,9 @@ def shared_checkpoints(draft: Draft) -> Iterator[Diagnostic]:
         outer = _outer(key, by_parts) if not others else None
         if outer is not None:
             within = by_parts[outer][0]
-            yield _shared_checkpoint(f"the checkpoint of `{first.ref}` is inside that of `{within.ref}`", within, first)
+            yield _shared_checkpoint(
+                f"the checkpoint of `{first.ref}` is inside the checkpoint of `{within.ref}`", within, first
+            )
     for base in checkpoint_bases(draft):
         outer = base.key if base.key in by_parts else _outer(base.key, by_parts)
         if outer is not None:
@@ -73,7 +77,7 @@ def shared_checkpoints(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def written_directories(draft: Draft, *, checkpoints: bool) -> Iterator[Directory]:
-    """Yield the directories outside of topics that an application writes: those of outputs, or explicit checkpoints."""
+    """Yield the directories outside of topics that an application writes: outputs, or explicit checkpoints."""
     for ref, descriptor in draft.descriptors():
         for written in descriptor.external.directories:
             if written.checkpoint == checkpoints:

@@ -79,8 +79,10 @@ def mount_directories(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def missing_mounts(draft: Draft) -> Iterator[Diagnostic]:
-    """The declared path of a mount exists if no directory is set for it. Misspelt names are reported by
-    `mount_directories`."""
+    """The declared path of a mount exists if no directory is set for it.
+
+    Misspelt names are reported by `mount_directories`.
+    """
     for ref, descriptor in draft.descriptors():
         directories = draft.section(ref, "volume-mounts")
         strays = [name for name in directories if name not in {mount.name for mount in descriptor.volume_mounts}]

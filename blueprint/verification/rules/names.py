@@ -1,4 +1,4 @@
-"""Rules about names of streamlets, classes, ports and topics. DNS labels and topic names are those of Cloudflow."""
+"""Rules about names of streamlets, classes, ports and topics. Labels and topic names follow Cloudflow."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def application_names(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def job_names(draft: Draft) -> Iterator[Diagnostic]:
-    """The name of a job is valid: that of its file, or of the setting `flow.application`."""
+    """The name of a job, from its file or the setting `flow.application`, is valid."""
     name = draft.settings.get("application")
     if not draft.blueprint.file.endswith(".sql") or not isinstance(name, Scalar):
         return
@@ -225,8 +225,11 @@ def _topic_name_fault(name: str) -> str | None:
 
 
 def topic_name_clashes(draft: Draft) -> Iterator[Diagnostic]:
-    """The topics of a channel have different physical names; those of a cluster also for Kafka's metrics and for a file
-    system that does not distinguish upper and lower case."""
+    """The topics of a channel have different physical names.
+
+    The names in a cluster also differ for Kafka's metrics and for a file system that does not distinguish upper and
+    lower case.
+    """
     groups: dict[tuple[str, str], list[TopicSettings]] = defaultdict(list)
     for topic in draft.topics.values():
         earlier = groups[topic.channel, _similar(topic.name)]
@@ -285,6 +288,5 @@ def dead_letter_topics(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _similar(name: str) -> str:
-    """Return a form of a topic's name that is equal for names that a file system or Kafka's metrics may not
-    distinguish."""
+    """Return a form of a topic's name that is equal for names which a file system or Kafka's metrics may confuse."""
     return name.lower().replace("_", ".")

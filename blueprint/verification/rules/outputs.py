@@ -42,8 +42,10 @@ def checkpoints_in_outputs(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def outputs_read(draft: Draft) -> Iterator[Diagnostic]:
-    """No stream of files reads a directory that the application writes: a topic joins streamlets, and a loop of files
-    has no end."""
+    """No stream of files reads a directory that the application writes.
+
+    A topic joins streamlets, and a loop of files has no end.
+    """
     outputs = tuple(written_directories(draft, checkpoints=False))
     for ref, descriptor in draft.descriptors():
         for read in descriptor.external.reads:
@@ -66,8 +68,11 @@ def outputs_read(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _state_directory(draft: Draft) -> PurePath:
-    """Return the directory that belongs to the application: the state directory or, if `--state-dir` has chosen
-    another place than `.flow`, the application's part of it."""
+    """Return the directory that belongs to the application.
+
+    This is the state directory or, if `--state-dir` has chosen another place than `.flow`, the application's part of
+    it.
+    """
     directory = Path(draft.blueprint.directory).resolve()
     root = draft.state_root or directory / STATE_DIRECTORY
     name = application_settings(draft.settings).application or directory.name

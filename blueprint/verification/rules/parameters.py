@@ -139,7 +139,7 @@ def parameter_place(draft: Draft, ref: str, path: tuple[str, ...], *, key: bool 
         key: whether to return the place of the key instead.
 
     Returns:
-        The place; if the path is not set, that of its longest part that is, at least that of the streamlet's name.
+        The place. If the path is not set, the place of its longest part that is set, at least of the streamlet's name.
     """
     values: list[Value] = []
     value = draft.settings.get("streamlets", ref, "parameters")

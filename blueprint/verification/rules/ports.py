@@ -274,7 +274,7 @@ def _strays(draft: Draft, kind: str) -> Iterator[Stray]:
 
 
 def _concerned(draft: Draft, *strays: Stray) -> Concerned:
-    """Return what misspelt paths concern: the topics that list them, and the streamlets that they name or mean."""
+    """Return the topics that list misspelt paths, and the streamlets that these paths name or mean."""
     named = [stray.path.streamlet for stray in strays] + [stray.meant.streamlet for stray in strays if stray.meant]
     known = {*draft.blueprint.streamlets, *draft.blueprint.broken}
     return {"streamlets": [ref for ref in named if ref in known], "topics": [stray.topic for stray in strays]}

@@ -227,7 +227,7 @@ def _real_time(draft: Draft, ref: str) -> Value | None:
 
 
 def _readable(draft: Draft, *sections: str) -> list[str]:
-    """Return the streamlets to which one of the sections applies, their own or that of the application.
+    """Return the streamlets to which one of the sections applies, their own or the application's.
 
     Return no streamlet when a setting is invalid, which another rule reports.
     """

@@ -1,4 +1,4 @@
-"""Rules about streamlets: their classes can be imported and described, and the catalog has no problems with them."""
+"""Rules about streamlets: their classes can be imported and described, and the catalog reports no problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about the TCP ports that streamlets listen on, such as those of the services of spouts."""
+"""Rules about the TCP ports that streamlets listen on, such as the ports of services of spouts."""
 
 from __future__ import annotations
 

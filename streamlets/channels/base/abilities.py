@@ -34,8 +34,10 @@ class TopicAbilities(HasTraits):
 
     @optional("invalid_records")
     def invalid_count(self, inlet: InletPlan, observed: Mapping[str, Mapping[str, Any]]) -> int:
-        """Return how much invalid data a batch has omitted; 0 only if there was none. An inlet with `on_invalid` of
-        `dead-letters` omits it, and the runner writes it to the dead letters after each batch.
+        """Return how much invalid data a batch has omitted; 0 only if there was none.
+
+        An inlet with `on_invalid` of `dead-letters` omits it, and the runner writes it to the dead letters after each
+        batch.
 
         Arguments:
             inlet: the inlet.
@@ -103,8 +105,10 @@ class TopicAbilities(HasTraits):
 
     @optional("late_records")
     def late_operator(self, inlet: InletPlan) -> str | None:
-        """Return the name of the stateful operator that drops late records of an inlet, as Spark's progress reports
-        have it; None if the inlet drops none."""
+        """Return the name of the stateful operator that drops late records of an inlet, or None.
+
+        Spark's progress reports have the operator by this name. It is None if the inlet drops no records.
+        """
         return None
 
     @optional("shows_progress")
@@ -133,7 +137,7 @@ class TopicAbilities(HasTraits):
             before: drop only records that were committed before this time, in seconds since the epoch; None for all.
             schema: drop only records that were written with the schema of this fingerprint; None for all.
             force: also drop records that a reader has not committed.
-            dry: drop nothing, only return what would be dropped.
+            dry: drop nothing, only return the result that dropping would have.
 
         Returns:
             What was dropped, or would be dropped.
@@ -146,7 +150,7 @@ class TopicAbilities(HasTraits):
 
     @optional("copies")
     def stretches(self, after: Position | None, until: Position, contract: Contract | None) -> Iterator[Stretch]:
-        """Yield the records between two positions, in commit order; those of a partition in their order.
+        """Yield the records between two positions, in commit order; the records of a partition in their order.
 
         Arguments:
             after: the first position; None for the beginning of the topic.
@@ -161,8 +165,9 @@ class TopicAbilities(HasTraits):
 
     @optional("administration")
     def differences(self) -> tuple[Difference, ...]:
-        """Return the settings that differ from the plan of the topic. Settings that the plan does not have are not
-        compared.
+        """Return the settings that differ from the plan of the topic.
+
+        Settings that the plan does not have are not compared.
 
         Raises:
             TopicLostError: the topic does not exist, or is not the one that the application first used.
@@ -171,10 +176,10 @@ class TopicAbilities(HasTraits):
 
     @optional("administration")
     def alter(self, differences: Iterable[Difference]) -> None:
-        """Change settings to those of the plan. Only `flow topics apply` calls this.
+        """Change settings to the values of the plan. Only `flow topics apply` calls this.
 
         Arguments:
-            differences: some of those that `differences` returned, each of which is alterable.
+            differences: differences that `differences` returned, each of which is alterable.
 
         Raises:
             TopicLostError: the topic does not exist.
@@ -183,8 +188,9 @@ class TopicAbilities(HasTraits):
 
     @optional("administration")
     def delete(self) -> None:
-        """Delete the topic with all its records, and what the application knows of it. Only `flow topics apply` calls
-        this.
+        """Delete the topic with all its records, and the application's data about it.
+
+        Only `flow topics apply` calls this.
 
         Raises:
             TopicLostError: the topic of that name is not the one that the application has created.

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 
 class Appender(abc.ABC):
-    """Appends records to a topic without Spark, for one writer. The topic is opened and checked once, so that frequent
-    appends are cheap. It is a context manager, and is used by one thread at a time.
+    """Appends records to a topic without Spark, for one writer.
+
+    The topic is opened and checked once, so that frequent appends are cheap. An appender is a context manager, and is
+    used by one thread at a time.
 
     An append that fails can be repeated with the same sequence.
     """
@@ -33,8 +35,8 @@ class Appender(abc.ABC):
 
         Arguments:
             rows: the records, with the Arrow schema of the contract; not iterated if the sequence was committed before.
-            sequence: the number of the append, larger than that of each earlier one of this writer, and the same when
-                it is repeated.
+            sequence: the number of the append, larger than the number of each earlier append of this writer, and the
+                same when it is repeated.
             marker: replaces the writer's marker in the same commit, such as the place in a source from which to
                 continue; None keeps it.
 

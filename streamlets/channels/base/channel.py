@@ -26,8 +26,7 @@ class Channel(HasTraits, abc.ABC):
         return self.traits.name
 
     def topics(self) -> tuple[str, ...] | None:
-        """Return the names of the topics that are stored in the directory of the channel, sorted; None if the channel
-        stores topics elsewhere."""
+        """Return the sorted names of the topics in the directory of the channel; None if it stores topics elsewhere."""
         return None
 
     @abc.abstractmethod
@@ -106,8 +105,9 @@ class Channel(HasTraits, abc.ABC):
         dead_letters: TopicResource | None,
         query: TopicQuery,
     ) -> DataStreamWriter:
-        """Return a writer, not yet started, that writes each row as soon as it is processed, at least once; see
-        `writer` for the arguments.
+        """Return an unstarted writer that writes each row as soon as it is processed, at least once.
+
+        For the arguments see `writer`.
 
         Raises:
             ValueError: real-time mode cannot write these outlets.
@@ -116,6 +116,8 @@ class Channel(HasTraits, abc.ABC):
 
     @optional("real_time")
     def source_partitions(self, rows: DataFrame) -> int:
-        """Return the number of partitions of the topics of this channel that a query reads. In real-time mode each has
-        a task that runs as long as the query."""
+        """Return the number of partitions of the topics of this channel that a query reads.
+
+        In real-time mode each has a task that runs as long as the query.
+        """
         return 0

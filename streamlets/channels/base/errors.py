@@ -28,8 +28,10 @@ class TopicDamagedError(DamagedFileError):
 
 
 class TopicWriteError(Exception):
-    """Records could not be stored, for example on a full disk. The write can be repeated with the same sequence: it
-    stores nothing twice, if it was published after all."""
+    """Records could not be stored, for example on a full disk.
+
+    The write can be repeated with the same sequence: it stores nothing twice, if it was published after all.
+    """
 
 
 class RecordTooLargeError(TopicWriteError):

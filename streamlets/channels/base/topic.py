@@ -81,8 +81,10 @@ class TopicResource(TopicAbilities, abc.ABC):
         """
 
     def ordered_appender(self, contract: Contract, *, writer: str, partition_by: tuple[str, ...] = ()) -> Appender:
-        """Open the topic for appending like `appender`, such that the records of a contract keep their order, also
-        without columns that partition them."""
+        """Open the topic for appending like `appender`, but keep the order of a contract's records.
+
+        The order is kept also without columns that partition the records.
+        """
         return self.appender(contract, writer=writer, partition_by=partition_by)
 
     @abc.abstractmethod

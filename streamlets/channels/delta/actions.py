@@ -1,6 +1,6 @@
 """The actions of a Delta log, as data and as JSON lines.
 
-The terms are those of the Delta transaction protocol. The log of a topic's table has `protocol` and `metaData` in
+The terms come from the Delta transaction protocol. The log of a topic's table has `protocol` and `metaData` in
 version 0, which is never cleaned, then `add` with `txn`, and from maintenance `add` and `remove` without a change of
 data.
 """
@@ -108,8 +108,10 @@ class Txn:
     marker: bytes | None = None
 
     def to_action(self, time: int) -> dict[str, object]:
-        """Return the content of the `txn` action, at a time in milliseconds since the epoch. Other Delta
-        implementations ignore epoch and marker."""
+        """Return the content of the `txn` action, at a time in milliseconds since the epoch.
+
+        Other Delta implementations ignore epoch and marker.
+        """
         action: dict[str, object] = {"appId": self.writer, "version": self.sequence, "lastUpdated": time}
         if self.epoch:
             action["epoch"] = self.epoch
@@ -131,7 +133,7 @@ class Txn:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A version of a table, as far as readers and writers of topics need it.
+    """The parts of a table's version that readers and writers of topics need.
 
     Arguments:
         version: its number.
@@ -243,7 +245,7 @@ def decode(table: str, version: int, data: bytes) -> Commit:
 
 
 def _check_seal(table: str, version: int, actions: Sequence[Mapping[str, Any]]) -> None:
-    """Check the seal of a commit; those of earlier releases do not have one."""
+    """Check the seal of a commit; commits of earlier releases do not have one."""
     info = actions[0].get("commitInfo") or {}
     if SEAL not in info:
         return

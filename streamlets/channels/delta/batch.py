@@ -113,7 +113,7 @@ class BatchWriter:
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:
-        """Set the writer's id from that of the query. It is read for every batch, because a writer may be started
+        """Set the writer's id from the query's id. It is read for every batch, because a writer may be started
         again."""
         self._id = writer_id(self.query.streamlet, self.query.name, query_id(rows))
 

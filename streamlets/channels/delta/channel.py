@@ -32,7 +32,7 @@ class DeltaChannel(Channel):
     Arguments:
         root: the directory with a subdirectory per topic.
         clock: returns the time in seconds since the epoch; default: the clock of the machine.
-        timer: a clock that is never set, in seconds; default: that of the machine, or `clock` if that is given.
+        timer: a clock that is never set, in seconds; default: the machine's monotonic clock, or `clock` if given.
     """
 
     traits = TRAITS

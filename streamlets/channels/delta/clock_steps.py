@@ -21,9 +21,9 @@ def elapsed() -> float:
 class ClockSteps:
     """Compares the wall clock with one that is never set, and remembers by how much the wall clock was set.
 
-    What is deleted because of its age has a time of the wall clock: that of a commit or of a file. If the clock is set
-    forward by an hour, everything that was written before looks an hour older than it is. A step is noticed by the
-    first call after it. A clock that was wrong when the process began cannot be noticed.
+    Commits and files that are deleted because of their age have a time of the wall clock. If the clock is set forward
+    by an hour, everything written before looks an hour older than it is. A step is noticed by the first call after it.
+    A clock that was wrong when the process began cannot be noticed.
 
     Arguments:
         clock: the wall clock, in seconds since the epoch.
@@ -38,11 +38,12 @@ class ClockSteps:
         self._lock = threading.Lock()
 
     def before(self, seconds: float) -> float:
-        """Return a time of the wall clock: what has an earlier one is older than so many seconds, whatever the clock
-        was set to since. In doubt it is regarded as younger.
+        """Return a time of the wall clock before which everything is older than an age.
+
+        This holds however the clock was set since. In doubt, data is regarded as younger.
 
         Arguments:
-            seconds: the age.
+            seconds: the age in seconds.
         """
         with self._lock:
             limit = self._look() - seconds

@@ -79,7 +79,7 @@ def write_both(
         columns: the columns of a broken row.
 
     Returns:
-        The files of the valid rows, and those of the broken rows.
+        The files of the valid rows, and the files of the broken rows.
     """
     from pyspark.sql import functions as F
 

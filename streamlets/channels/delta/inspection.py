@@ -26,7 +26,7 @@ def topics_in(root: Path) -> tuple[Path, ...]:
 
 
 def summary(topic: Path) -> TopicSummary:
-    """Return what is in a topic, without reading records.
+    """Return a summary of the contents of a topic, without reading records.
 
     Raises:
         TopicLostError: the topic does not exist.

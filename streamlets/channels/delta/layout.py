@@ -15,8 +15,7 @@ def layout(contract: Contract, partition_by: tuple[str, ...]) -> tuple[str, ...]
 
 
 def partition_value(value: object) -> str | None:
-    """Return a value as the Delta protocol serializes partition values (see its section "Partition Value
-    Serialization"). An empty string becomes null there."""
+    """Return a value in the form of the Delta protocol, section "Partition Value Serialization": "" becomes null."""
     match value:
         case None | "":
             return None

@@ -1,5 +1,7 @@
-"""Maintenance keeps the cost of a topic constant: it writes checkpoints of its logs, cleans the logs before them,
-merges small files and deletes files that nothing refers to.
+"""Maintenance keeps the cost of a topic constant.
+
+It writes checkpoints of its logs, cleans the logs before them, merges small files and deletes files that nothing refers
+to.
 
 Nothing that a reader may need is removed. The positions of records are stored with the files (`Segment`), so a reader
 that finds a cleaned log continues from the checkpoint. Files that have been merged stay for the batches that were
@@ -82,7 +84,7 @@ def maintain_topic(
         clock: returns the time in seconds since the epoch.
         upkeep: the intervals and delays; None for the defaults.
         readers: returns the readers of the topic; None if they are not known.
-        steps: what is known of steps of the clock; nothing is deleted early because of one.
+        steps: the known steps of the clock; nothing is deleted early because of one.
     """
     upkeep, steps = upkeep or Upkeep(), steps or ClockSteps(clock, clock)
     for path in tables_in(topic):
@@ -105,8 +107,10 @@ def maintain_topic(
 
 
 def _release_memory() -> None:
-    """Return the unused memory of Arrow to the system. Its pool keeps memory for each thread, so the memory of a runner
-    would grow for hours otherwise."""
+    """Return the unused memory of Arrow to the system.
+
+    Its pool keeps memory for each thread, so the memory of a runner would grow for hours otherwise.
+    """
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
@@ -211,8 +215,10 @@ def _checkpoint_schema() -> pa.Schema:
 
 
 def _clean_log(table: Path, before: float) -> None:
-    """Delete commits and checkpoints that are older than the last checkpoint and than `before`, except version 0, and
-    the drafts of killed writers."""
+    """Delete outdated commits and checkpoints, and the drafts of killed writers.
+
+    They are older than the last checkpoint and than `before`. Version 0 is kept.
+    """
     kept = last_checkpoint(table)
     for path in sorted((table / LOG).iterdir()):  # oldest first, so that the remaining versions have no gap
         number = path.name.partition(".")[0]

@@ -18,7 +18,7 @@ from streamlets.storage import objects
 from streamlets.storage.damage import damaged
 
 STAGED = "_staged"
-"""The directory of all manifests, below that of the channel."""
+"""The directory of all manifests, below the directory of the channel."""
 
 
 def writer_id(streamlet: str, query: str, checkpoint: str) -> str:

@@ -71,7 +71,7 @@ def write_file(
 def read_rows(
     path: str, size: int, row_groups: Sequence[int], row: int, count: int, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield consecutive records of a file. Other row groups are not read, and columns that the file lacks are omitted.
+    """Yield consecutive records of a file; other row groups are not read, and columns that it lacks are omitted.
 
     Arguments:
         path: the path of the file.

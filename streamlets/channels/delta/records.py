@@ -1,4 +1,4 @@
-"""Reading records: slices of files, resolved from the schema of their writer to that of the reader."""
+"""Reading records: slices of files, resolved from the schema of their writer to the reader's schema."""
 
 from __future__ import annotations
 
@@ -87,8 +87,7 @@ def _table_of(piece: Slice) -> Path:
 
 
 def stretches(log: TopicLog, start: Offset, end: Offset) -> Iterator[Stretch]:
-    """Yield the records between two offsets with the contract that they were written with; see
-    `CopyableTopic.stretches`.
+    """Yield the records between two offsets with their writers' contracts; see `CopyableTopic.stretches`.
 
     Arguments:
         log: knows the commits between the offsets.

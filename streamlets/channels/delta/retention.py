@@ -1,4 +1,4 @@
-"""Dropping records: whole files, oldest first. Records that a known reader has not committed are kept unless forced."""
+"""Dropping records: whole files, oldest first. Records that a known reader has not committed stay unless forced."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Drop:
         return dropped
 
     def _missed(self, table: str, files: Sequence[DataFile]) -> Iterator[tuple[Missed, tuple[str, ...]]]:
-        """Yield what each reader loses with files of a table, and the paths of the files that have it."""
+        """Yield the records that each reader loses with files of a table, and the paths of these files."""
         for reader in self.readers:
             start = _first_unread(reader, table)
             lost = {file.path: unread for file in files if (unread := _unread(file, start))}

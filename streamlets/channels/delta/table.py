@@ -43,7 +43,7 @@ _CHECK_EVERY = 30.0
 
 @dataclass(slots=True)
 class Table:
-    """A table as far as it has been read; `refresh` reads on.
+    """A table up to the last version that was read; `refresh` reads on.
 
     Arguments:
         path: its directory, whose name is the name of the table within the topic.
@@ -285,7 +285,7 @@ class Table:
         return True
 
     def load_checkpoint(self, version: int) -> None:
-        """Replace the state of the table by that of a checkpoint.
+        """Replace the state of the table by the state in a checkpoint.
 
         Raises:
             TopicDamagedError: the checkpoint cannot be read, or belongs to another table.

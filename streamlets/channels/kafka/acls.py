@@ -36,7 +36,7 @@ class Right:
 
 
 def rights(plan: ApplicationPlan, channel: KafkaChannel) -> tuple[Right, ...]:
-    """Return what an application needs to be allowed, by cluster and resource.
+    """Return the rights that an application needs, by cluster and resource.
 
     Arguments:
         plan: the application.

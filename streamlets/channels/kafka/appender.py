@@ -39,7 +39,7 @@ WRITERS = "_streamlets_writers"
 
 
 def transaction_prefix(writers: str) -> str:
-    """Return the beginning of the ids of transactions, which follows that of internal topics.
+    """Return the prefix of the ids of transactions, which is derived from the prefix of internal topics.
 
     Arguments:
         writers: the topic with the entries of writers.
@@ -224,8 +224,10 @@ class KafkaAppender(Appender):
         return {"partition": partitions[entry.last % len(partitions)]}
 
     def _await_visible(self, ends: dict[int, int]) -> None:
-        """Wait until readers see the transaction, which they do shortly after its commit. The open transaction of
-        another writer can delay this; then the records are visible when that ends."""
+        """Wait until readers see the transaction, which they do shortly after its commit.
+
+        The open transaction of another writer can delay this; then the records are visible when it ends.
+        """
         limit = time.monotonic() + _VISIBLE_PATIENCE
         while ends and time.monotonic() < limit:
             latest = self._cluster.latest(self._topic)
@@ -242,7 +244,7 @@ class KafkaAppender(Appender):
                 self._producer.poll(1.0)
 
     def _call(self, function: Any, failures: list[Any] | None = None) -> None:
-        """Call a function of the producer; raise its errors as those of an appender."""
+        """Call a function of the producer; raise its errors as errors of an appender."""
         from confluent_kafka import KafkaError, KafkaException
 
         try:
@@ -263,8 +265,11 @@ class KafkaAppender(Appender):
             raise reason from None
 
     def _release(self) -> None:
-        """Abandon the producer with its transaction. If it cannot be aborted now, the cluster aborts it when the next
-        producer of the writer is opened, or after a minute."""
+        """Abandon the producer with its transaction.
+
+        If it cannot be aborted now, the cluster aborts it when the next producer of the writer is opened, or after a
+        minute.
+        """
         from confluent_kafka import KafkaException
 
         producer, self._producer = self._producer, None

@@ -86,8 +86,9 @@ def _has_promoted_bytes(writer: Contract, reader: Contract) -> bool:
 
 
 def _valid(value: Column, schema: Schema, contract: Contract, *, texts: bool) -> Column | None:
-    """Return whether the strings of a value are UTF-8, and its dates and times in the years 1 to 9999, which Spark does
-    not check; None if it has none.
+    """Return whether the strings, dates and times of a value are valid; None if it has none.
+
+    Strings must be UTF-8, and dates and times in the years 1 to 9999; Spark does not check this.
 
     Arguments:
         value: the value.

@@ -79,7 +79,7 @@ class BatchWriter:
         crash_point("before-spark-commit")
 
     def _write(self, branch: Branch[KafkaTopic], rows: DataFrame, id: str, batch: int) -> tuple[int, int]:
-        """Write the rows of an outlet; return the number of valid rows, and that of broken ones."""
+        """Write the rows of an outlet; return the numbers of valid rows and of broken rows."""
         from pyspark.sql import functions as F
 
         from streamlets.contract.conform import conformance

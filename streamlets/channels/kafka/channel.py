@@ -56,7 +56,7 @@ class KafkaChannel(Channel):
     @override
     def topic(self, plan: TopicPlan) -> KafkaTopic:
         if plan.name.startswith("_"):
-            raise ValueError(f"invalid topic name `{plan.name}`: names that begin with `_` are those of Kafka itself")
+            raise ValueError(f"invalid topic name `{plan.name}`: names that begin with `_` belong to Kafka itself")
         if not _NAME.fullmatch(plan.name) or plan.name in (".", ".."):
             raise ValueError(
                 f"invalid topic name `{plan.name}`: Kafka allows up to 249 letters, digits, and the characters "
@@ -133,7 +133,8 @@ class KafkaChannel(Channel):
     def unused(self, plans: Sequence[TopicPlan]) -> tuple[KafkaTopic, ...]:
         """Return the topics that the application has created and no longer has.
 
-        Secrets are not stored with the settings of a topic, so its clusters have the settings of those of the others.
+        Secrets are not stored with the settings of a topic, so the clusters of these topics have the settings of the
+        other topics' clusters.
         """
         names = {placed(plan, self.application, self._topics).name for plan in plans}
         directories = sorted(self._topics.iterdir()) if self._topics.is_dir() else []

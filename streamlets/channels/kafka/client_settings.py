@@ -1,4 +1,4 @@
-"""The settings of Kafka clients in the notation of Java (Spark) and that of librdkafka (confluent-kafka).
+"""The settings of Kafka clients in the notations of Java (Spark) and librdkafka (confluent-kafka).
 
 A setting may be written in either notation. Where the clients differ, it is translated; where it cannot be, one client
 would connect with less protection, or not at all, so that is a mismatch. Settings that only tune a client are given to
@@ -66,7 +66,7 @@ class Mismatch:
 
 
 def java_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return settings of either notation in that of Java clients."""
+    """Return settings of either notation in the notation of Java clients."""
     java = {_JAVA_NAMES.get(key, key): value for key, value in settings.items()}
     user, password = java.pop("sasl.username", None), java.pop("sasl.password", None)
     module = _MODULES.get(java.get("sasl.mechanism", ""))
@@ -83,7 +83,7 @@ def java_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def librdkafka_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return settings of either notation in that of librdkafka, which refuses settings that it does not know."""
+    """Return settings of either notation in librdkafka's notation, without settings that librdkafka would refuse."""
     java = java_settings(settings)
     known = {_RENAMED.get(key, key): value for key, value in java.items() if key in _BOTH or key in _RENAMED}
     known |= _login(java.get(_JAAS, ""))

@@ -50,7 +50,7 @@ class Connections:
 def connections(options: Mapping[str, Any], channel_options: Mapping[str, Any]) -> Connections:
     """Return the connections of a topic.
 
-    Settings of the topic override those of its cluster, and those of producers and consumers override those of both.
+    Settings of the topic override settings of its cluster, and settings of producers and consumers override both.
     A topic with servers of its own has none of the settings of a cluster.
 
     Arguments:

@@ -1,4 +1,4 @@
-"""`Cluster`: requests to a Kafka cluster without Spark, each with a limit of time; errors are those of a channel."""
+"""`Cluster`: requests to a Kafka cluster without Spark, each with a time limit; errors are errors of a channel."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class Cluster:
         self.result(future, topic)
 
     def earliest(self, topic: str) -> dict[int, int]:
-        """Return the offset of the first record by partition; that of the next record if there are none.
+        """Return the offset of the first record by partition, or of the next record if there are none.
 
         Raises:
             TopicLostError, ClusterError: as for `existing`.
@@ -223,8 +223,9 @@ class Cluster:
                 time.sleep(_POLL)
 
     def messages(self, topic: str, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Message]:
-        """Yield the committed messages of ranges of offsets, in the order of their timestamps; those of a partition in
-        the order of their offsets.
+        """Yield the committed messages of ranges of offsets, in the order of their timestamps.
+
+        The messages of a partition are in the order of their offsets.
 
         Arguments:
             topic: the name of the topic.

@@ -1,4 +1,4 @@
-"""Errors of requests to a Kafka cluster, as those of a channel."""
+"""Errors of requests to a Kafka cluster, as errors of a channel."""
 
 from __future__ import annotations
 

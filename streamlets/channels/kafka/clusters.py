@@ -43,8 +43,10 @@ class ClusterState:
         self.writers = CompactedTable(self.cluster, f"{self.prefix}_writers")
 
     def wire(self, topic: str, settings: TopicSettings) -> Callable[[Contract | None], WireFormat]:
-        """Return a function that returns the format of a topic for a writer's or a reader's contract, which is the
-        schema of all messages in formats that do not name one."""
+        """Return a function that returns the format of a topic for a writer's or a reader's contract.
+
+        The contract is the schema of all messages in formats that do not name one.
+        """
 
         def needed(contract: Contract | None) -> Contract:
             if contract is None:
@@ -67,7 +69,7 @@ class ClusterState:
                 return lambda contract: SingleField(needed(contract))
 
     def contracts(self, topic: str, settings: TopicSettings) -> Iterable[Contract]:
-        """Return the contracts of a topic's writers, as far as messages name them."""
+        """Return the contracts of a topic's writers; none for formats whose messages do not name them."""
         match settings.format:
             case "avro":
                 return self.schemas.of(topic).values()
@@ -76,8 +78,7 @@ class ClusterState:
         return ()
 
     def message_limit(self, topic: str) -> int | None:
-        """Return the size of the largest message that a topic accepts, in bytes; None if the cluster does not allow
-        asking for it."""
+        """Return the largest message size of a topic in bytes; None if the cluster does not allow asking for it."""
         if topic not in self._limits:
             try:
                 self._limits[topic] = int(self.cluster.settings(topic)["max.message.bytes"])
@@ -99,7 +100,7 @@ class ClusterTopic:
     Arguments:
         name: its name.
         settings: its settings.
-        state: what is known of its cluster.
+        state: the state of its cluster.
     """
 
     name: str

@@ -19,7 +19,7 @@ _UNLIMITED = -1
 
 
 def differences(settings: TopicSettings, existing: Existing, config: Mapping[str, str]) -> Iterator[Difference]:
-    """Yield what differs, partitions and replicas first.
+    """Yield the differences, partitions and replicas first.
 
     Arguments:
         settings: the settings of the blueprint.

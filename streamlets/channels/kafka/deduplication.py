@@ -56,7 +56,8 @@ class Deduplication:
 def watermarked(rows: DataFrame, deduplication: Deduplication, message_time: Column) -> DataFrame:
     """Return rows with the watermark of a deduplication.
 
-    It is that of the author's column, so that a window of the column has it, too: Spark allows one watermark only.
+    It is the watermark of the author's column, so that a window of the column has it, too: Spark allows one watermark
+    only.
 
     Arguments:
         rows: the rows.

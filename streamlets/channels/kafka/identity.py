@@ -24,8 +24,10 @@ class Identity:
 
     @property
     def writers(self) -> str:
-        """The beginning of the names of the application's writers, so that those of other applications do not fence
-        them; "" for a topic that the application has used before names had one."""
+        """The prefix of the names of the application's writers; "" for a topic that was used before prefixes existed.
+
+        The prefix prevents writers of other applications from fencing them.
+        """
         data = objects.read(self.path)
         named = self.application if data is None else json.loads(data).get("application")
         return f"{named}." if named else ""

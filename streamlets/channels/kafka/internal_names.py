@@ -1,6 +1,6 @@
-"""The names of what applications take in a cluster for themselves, and who has taken a topic.
+"""The names of topics that applications create in a cluster for themselves, and the claims of these topics.
 
-Topics that no blueprint names, of dead letters and tasks, have names that begin with that of the application, because
+Topics that no blueprint names, of dead letters and tasks, have names that begin with the application's name, because
 other applications in the cluster have streamlets of the same names. A topic is claimed by the first application that
 writes it for itself; another one is refused.
 """
@@ -40,7 +40,7 @@ def placed(plan: TopicPlan, application: str, topics: Path) -> TopicPlan:
     Arguments:
         plan: the topic.
         application: the name of the application.
-        topics: the directory with what is known of the topics that the application has used.
+        topics: the directory with the state of the topics that the application has used.
     """
     if not is_internal(plan) or (topics / plan.id).is_dir():
         return plan
@@ -95,6 +95,6 @@ def owner_of(writers: CompactedTable, topic: str) -> str | None:
 
 
 def is_writer(key: str, topic: str) -> bool:
-    """Return whether the key of an entry is that of a writer of a topic."""
+    """Return whether the key of an entry belongs to a writer of a topic."""
     of, _, writer = key.rpartition("/")
     return of == topic and writer != _CLAIM

@@ -1,8 +1,8 @@
 """The keys of messages, made of the columns that partition the records of an outlet.
 
-The key of one column is its value as text, or its bytes; that of several is a JSON array of texts. A null becomes a
-message without a key.
-Spark and Python make the same keys, so that both send equal records to one partition.
+The key of one column is its value as a string, or its bytes; the key of several columns is a JSON array of strings. A
+null becomes a message without a key. Spark and Python make the same keys, so that both send equal records to one
+partition.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from streamlets.channels.kafka.connector import CONNECTOR
 
 
 def unmet(artifacts: SparkArtifacts) -> Iterator[UnmetRequirement]:
-    """Yield what is missing. Jars that can still be fetched are not: a run fetches them."""
+    """Yield the missing requirements. Jars that can still be fetched are not missing: a run fetches them."""
     if importlib.util.find_spec("confluent_kafka") is None:
         yield UnmetRequirement(
             (),

@@ -1,5 +1,4 @@
-"""The schemas of a topic's writers, by their fingerprints in messages: published in a compacted topic, and kept in the
-state directory.
+"""The schemas of a topic's writers by their fingerprints, in a compacted topic and in the state directory.
 
 The key of an entry is `<topic>/<fingerprint>`, its value the schema as Avro JSON.
 """

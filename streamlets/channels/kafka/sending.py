@@ -84,8 +84,7 @@ def send(messages: DataFrame, topic: ClusterTopic) -> int:
 
 
 def send_both(messages: DataFrame, topic: ClusterTopic) -> tuple[int, int]:
-    """Send the messages in the column `MESSAGE`; return the number without a reason in the column `REASON`, and with
-    one."""
+    """Send the messages in the column `MESSAGE`; return how many lack a reason in `REASON`, and how many have one."""
     from pyspark.sql import functions as F
 
     parts = messages.select(f"{MESSAGE}.*", REASON)

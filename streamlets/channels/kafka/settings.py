@@ -66,7 +66,7 @@ DEDUPLICATE_HEADERS = Setting(
     scope=Scope.INLET,
 )  # fmt: skip
 DEDUPLICATE_WATERMARK = Setting(
-    "deduplicate.watermark", STRING, "The column with the time of a record; with headers, else that of the message.",
+    "deduplicate.watermark", STRING, "The column with the time of a record; with headers, else the message's time.",
     scope=Scope.INLET, columns=True,
 )  # fmt: skip
 DEDUPLICATE_WITHIN = Setting(

@@ -111,8 +111,10 @@ def invalid_messages(
     ranges: Mapping[int, tuple[int, int]],
     horizon: Horizon,
 ) -> Iterator[Any]:
-    """Yield the messages that an inlet with dead letters omits, each as a row of `partition`, `offset`,
-    `timestamp`, `key`, `value`, `headers`, `reason` and `header` (of an unknown schema), by partition and offset.
+    """Yield the messages that an inlet with dead letters omits as rows, by partition and offset.
+
+    A row has `partition`, `offset`, `timestamp`, `key`, `value`, `headers`, `reason` and `header` (of an unknown
+    schema).
 
     Arguments:
         ranges: the first offset and the one after the last, by partition.
@@ -191,9 +193,11 @@ def _coordinates(metadata: bool) -> list[Column]:
 
 
 def decode(messages: DataFrame, topic: ClusterTopic, reader: Contract, horizon: Horizon | None) -> DataFrame:
-    """Add a struct whose field `ok` is the record, null if a message is not a record, and the reason for that. With a
-    horizon, also add whether the schema of the message may have been published since, and the header of an unknown
-    one."""
+    """Add a struct with the record as `ok`, null if a message is not a record, and the reason for that.
+
+    With a horizon, also add whether the schema of the message may have been published since, and the header of an
+    unknown one.
+    """
     from pyspark.sql import functions as F
 
     value = F.col(_VALUE)
@@ -220,8 +224,10 @@ def decode(messages: DataFrame, topic: ClusterTopic, reader: Contract, horizon: 
 
 
 def headers_of(topic: ClusterTopic) -> dict[bytes, Contract]:
-    """Return the contracts of the writers of a topic by the first bytes of their messages; nothing for formats whose
-    messages do not name their schema."""
+    """Return the contracts of the writers of a topic by the first bytes of their messages.
+
+    Formats whose messages do not name their schema have none.
+    """
     match topic.settings.format:
         case "avro":
             writers = topic.state.schemas.of(topic.name)
@@ -264,7 +270,7 @@ def _by_header(value: Column, topic: ClusterTopic, reader: Contract, horizon: Ho
 
 
 def _unknown(value: Column, start: bytes, size: int, horizon: Horizon | None) -> tuple[Column, Column]:
-    """Return whether a message names a schema that may have been published since, and the header of an unknown schema.
+    """Return whether a message's schema may have been published since, and the header of an unknown schema.
 
     Arguments:
         start: the bytes with which a header begins.
@@ -283,7 +289,7 @@ def _unknown(value: Column, start: bytes, size: int, horizon: Horizon | None) ->
 
 
 def _from(offsets: Mapping[int, int]) -> Column:
-    """Return whether a message is at an offset of its partition or later; so are those of other partitions."""
+    """Return whether a message is at or after its partition's offset; messages of other partitions are."""
     from pyspark.sql import functions as F
 
     first = F.lit(0).cast("bigint")

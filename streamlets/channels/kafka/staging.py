@@ -1,4 +1,4 @@
-"""Staged batches: a batch is stored before it is sent, so that a replay sends the same messages with the same headers.
+"""Staged batches: a batch is stored before it is sent, so that a replay sends the same messages and headers.
 
 The messages of a batch are Parquet files below the directory of the query, until Spark has committed the batch. On a
 cluster of several machines the state directory must be on a file system that all of them share.

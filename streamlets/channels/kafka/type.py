@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class KafkaChannelType(ChannelType):
-    """The Kafka channel: topics are those of a Kafka cluster."""
+    """The Kafka channel: topics are topics of a Kafka cluster."""
 
     traits = TRAITS
 

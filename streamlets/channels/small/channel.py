@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SmallChannel(Channel):
-    """A channel whose queries write each batch with the appenders of its topics, which are instances of `SmallTopic`.
+    """A channel whose queries write batches with the appenders of its topics, which are instances of `SmallTopic`.
 
     It answers `may_have_written` from the writers that `query_writers` names.
     """

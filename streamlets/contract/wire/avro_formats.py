@@ -24,7 +24,7 @@ MAGIC = b"\x00"
 
 
 def schema_fingerprint(contract: Contract) -> str:
-    """Return the fingerprint of a schema in messages: CRC-64-AVRO of its parsing canonical form, 16 hexadecimal digits.
+    """Return the fingerprint of a schema in messages: CRC-64-AVRO of its parsing canonical form, 16 hex digits.
 
     Unlike `Contract.fingerprint` it does not cover logical types (Avro specification 1.12, "Schema Fingerprints").
     """

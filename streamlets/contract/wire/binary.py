@@ -86,8 +86,10 @@ class BinaryCodec:
             ) from error
 
     def _is_usual(self, value: object, data: bytes, start: int) -> bool:
-        """Return whether a writer would write the same bytes. Others may be an encoding that is less usual,
-        or bytes that fastavro takes for one."""
+        """Return whether a writer would write the same bytes.
+
+        Other bytes may be a less usual encoding, or bytes that fastavro takes for one.
+        """
         from fastavro import schemaless_writer
 
         out = BytesIO()

@@ -32,7 +32,7 @@ _LONG = range(-(2**63), 2**63)
 
 
 def parse_message(message: bytes) -> dict[str, Any]:
-    """Return the members of the JSON object in a message: numbers are `int`, `Decimal` (written as such), or `float`.
+    """Return the members of a message's JSON object: numbers are `int`, `Decimal` (written as such), or `float`.
 
     Raises:
         UndecodableError: the message is not exactly one object, in UTF-8, without repeated members.

@@ -1,4 +1,4 @@
-"""A schema registry with Confluent's REST interface, and the subjects under which it stores the schemas of writers."""
+"""A schema registry with Confluent's REST interface, and the subjects under which it stores writers' schemas."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def subject(strategy: SubjectName, topic: str, record: str) -> str:
 
 @dataclass(slots=True)
 class SchemaRegistry:
-    """The schemas of a topic in a registry. What it has answered is kept, because a schema never changes under its id.
+    """The schemas of a topic in a registry. Answers are kept, because a schema never changes under its id.
 
     Arguments:
         settings: the settings of confluent-kafka's `SchemaRegistryClient`, such as `url`.
@@ -78,8 +78,9 @@ class SchemaRegistry:
         return self._contracts[schema_id]
 
     def contracts(self) -> dict[int, Contract]:
-        """Return the schemas of the topic's subject by id, without those that are not Avro or refer to others; with the
-        strategy `record`, which has no subject of a topic, the schemas that this process knows.
+        """Return the schemas of the topic's subject by id, if they are Avro and do not refer to others.
+
+        The strategy `record` has no subject of a topic: then return the schemas that this process knows.
 
         Raises:
             RegistryError: the registry cannot be reached.

@@ -1,5 +1,7 @@
-"""Walking over Avro's binary encoding as its Java library does, to find bytes that fastavro reads as something else:
-branches counted from the end, numbers with too many bytes, negative lengths."""
+"""Walking over Avro's binary encoding as its Java library does, to find bytes that fastavro misreads.
+
+These are branches counted from the end, numbers with too many bytes, negative lengths.
+"""
 
 from __future__ import annotations
 

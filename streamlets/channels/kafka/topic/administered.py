@@ -23,7 +23,7 @@ class AdministeredTopic(TopicResource):
 
     Arguments:
         plan: the name and the settings of the topic.
-        state: what is known of its cluster.
+        state: the state of its cluster.
         directory: the directory of the topic in the state directory.
         application: the name of the application; "" for none.
         internal: whether the application has the topic for itself.
@@ -107,7 +107,7 @@ class AdministeredTopic(TopicResource):
     def differences(self) -> tuple[Difference, ...]:
         existing = self.cluster.existing(self.name)
         self._identity.check(self.name, existing.id)
-        if not self.plan.managed:  # the layout of its cluster's settings is that of topics to create
+        if not self.plan.managed:  # the layout in its cluster's settings is for topics to create
             return ()
         config = self.cluster.settings(self.name) if self.settings.config else {}
         return tuple(differences(self.settings, existing, config))

@@ -29,7 +29,7 @@ class Losses:
         return self._messages.offsets(reader.committed) if reader.committed is not None else {}
 
     def of(self, reader: Reader) -> tuple[Missed, ...]:
-        """Return what a reader has lost that continues from its committed position.
+        """Return the losses of a reader that continues from its committed position.
 
         Raises:
             TopicLostError: the topic ends before the position.
@@ -67,7 +67,7 @@ class Losses:
         )
 
     def purged(self, reader: Reader, unread: Parts) -> list[Missed]:
-        """Return what a reader loses if records are deleted that it has not read."""
+        """Return the losses of a reader if records are deleted that it has not read."""
         return [self._missed(reader, number, *part, "flow topics purge") for number, part in sorted(unread.items())]
 
     def watch(self, readers: Iterable[Reader]) -> None:

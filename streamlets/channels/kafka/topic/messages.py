@@ -93,7 +93,7 @@ class TopicMessages:
 
         Arguments:
             parts: the ranges.
-            of_reader: whether the number is that of a reader.
+            of_reader: whether a reader counts them.
         """
         records = offsets_in(parts)
         if not 0 < records <= EXACT or (of_reader and not self.has_marks()):

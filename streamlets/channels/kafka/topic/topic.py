@@ -234,7 +234,7 @@ class KafkaTopic(AdministeredTopic):
             TopicLostError: the topic does not exist.
         """
         if schema is not None:
-            raise ValueError("Kafka deletes only the oldest records of a partition, not those of a schema")
+            raise ValueError("Kafka deletes only the oldest records of a partition, not the records of a schema")
         start, end = self._messages.earliest(), self._messages.latest()
         if before is not None:
             first = self.cluster.at(self.name, before)
