@@ -82,7 +82,7 @@ class Application:
         """Verify the application.
 
         Arguments:
-            catalog: the streamlets; default: those of the blueprint's directory.
+            catalog: the streamlets; default: the streamlets in the blueprint's directory.
             logic: builds the streamlets' logic; None not to build it.
             against: the older descriptor to compare with; None not to compare.
             state: whether to determine the queries' state, too.

@@ -1,4 +1,4 @@
-"""Completion in a shell: the names of streamlets and topics, and the keys of settings. None of the user's code runs."""
+"""Completion in a shell: names of streamlets and topics, and keys of settings. None of the user's code runs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _named(key: str, names: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str
 
 
 def _blueprint(context: click.Context) -> Blueprint | None:
-    """Return the blueprint of the path that the command line has so far, as far as it can be read."""
+    """Return the readable parts of the blueprint at the path that the command line has so far."""
     import os
 
     from blueprint.hocon import parse_file, resolve

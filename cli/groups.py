@@ -1,4 +1,4 @@
-"""Groups whose default command is `list`, such as `flow topics`; and which commands import an application's modules."""
+"""Groups whose default command is `list`, such as `flow topics`; commands that import an application's modules."""
 
 from __future__ import annotations
 

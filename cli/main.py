@@ -1,4 +1,4 @@
-"""The command `flow`: import the module of a subcommand only when it is called, and turn exceptions into messages.
+"""The command `flow`: import the module of a subcommand only when called, and turn exceptions into messages.
 
 Exit codes: 0 success; 1 failure (findings that prevent a run, a failed streamlet, a bug in Streamlets); 2 wrong
 arguments, or no blueprint at the path.
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run `flow`, and end the process with its exit code.
 
     Arguments:
-        arguments: the command line; default: that of the process.
+        arguments: the command line; default: the command line of the process.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     show_traceback = "--traceback" in arguments

@@ -31,7 +31,7 @@ def check() -> Check:
 
 
 def prepare() -> Check:
-    """Make the archive of this environment, and delete those of environments that no longer exist."""
+    """Make the archive of this environment, and delete archives of environments that no longer exist."""
     from streamlets.checks import Check, State
     from streamlets.spark.class_archive import archive_of
     from streamlets.spark.spark_home import delete_stale_homes, installed_home

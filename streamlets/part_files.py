@@ -44,7 +44,7 @@ def write_part_files(
     """Write rows with Spark, and return the files that its tasks have committed, sorted.
 
     Arguments:
-        rows: the rows. Their session, which should be that of their query, gets the settings of such files.
+        rows: the rows. Their session, which should be the session of their query, gets the settings of such files.
         directory: a directory on a local or mounted file system, which does not exist.
         format: the name of the format in Spark.
         options: the options of Spark's writer.
@@ -61,5 +61,5 @@ def write_part_files(
 
 
 def _is_data(path: Path) -> bool:
-    """Return whether a path is that of a file with records, not a checksum or a leftover of an attempt."""
+    """Return whether a path leads to a file with records, not a checksum or a leftover of an attempt."""
     return path.parts[0] != _TEMPORARY and not path.name.startswith((".", "_"))

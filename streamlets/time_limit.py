@@ -23,9 +23,9 @@ def in_main_thread() -> bool:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise an error in the context when it takes longer than a limit; in other threads than the main one, do nothing.
+    """Raise an error in the context when it takes longer than a limit; do nothing outside the main thread.
 
-    An alarm of somebody else, such as that of pytest-timeout, is set again at the end.
+    An alarm of somebody else, such as pytest-timeout's, is set again at the end.
 
     Arguments:
         seconds: the limit.

@@ -44,7 +44,7 @@ def real_time(interval: str | Duration) -> RealTime:
 
 
 def trigger_of(plan: StreamletPlan, query: str, in_code: Trigger | None) -> Trigger | None:
-    """Return the trigger of a query: that of the settings and the blueprint, or else that in the author's code.
+    """Return the trigger of a query: from the settings and the blueprint, or else from the author's code.
 
     Arguments:
         plan: the plan of the streamlet.

@@ -1,4 +1,4 @@
-"""Checks of defaults: whether a default is valid for its field's type, and to which branch of a union it belongs.
+"""Checks of defaults: whether a default is valid for its field's type, and the branch of a union it belongs to.
 
 Avro specification 1.12, "Complex Types", the table of field defaults: bytes and fixed are strings of the code points
 0 to 255; the default of a union belongs to the first branch that it matches.

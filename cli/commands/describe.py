@@ -30,7 +30,7 @@ _SPARK_UNAVAILABLE = 2
 def describe(
     arguments: Sequence[str], conf: Sequence[str], output: Path | None, state_dir: Path | None, plans: bool
 ) -> None:
-    """Write a JSON descriptor of an application: streamlets, schemas, wiring, topics, and settings that affect state.
+    """Write a JSON descriptor of an application: streamlets, schemas, wiring, topics, settings that affect state.
 
     `flow verify --against FILE` compares a later version with it. The descriptor includes the queries with --plans or
     if the application has run. If it has run, the schemas of all records in its topics are included, too. Secrets are

@@ -75,7 +75,7 @@ def _as_json(facts: dict[str, object]) -> str:
 
 
 def _width() -> int:
-    """Return the width of the output: that of the terminal, but at most 100 columns, which are easier to read."""
+    """Return the width of the output: the terminal's, but at most 100 columns, which are easier to read."""
     import shutil
 
     return min(shutil.get_terminal_size((100, 24)).columns, 100)

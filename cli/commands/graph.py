@@ -23,9 +23,9 @@ from cli.groups import imports_modules
 def graph(arguments: Sequence[str], conf: Sequence[str], form: str, ascii_only: bool) -> None:
     """Draw the graph of an application: boxes are streamlets, names on lines are topics.
 
-    PATH is a blueprint or its directory (default: the working directory). A blueprint with errors is drawn as far as
-    possible: the findings are printed on the standard error, and streamlets with errors are marked. The exit code is
-    that of `flow verify`.
+    PATH is a blueprint or its directory (default: the working directory). If a blueprint has errors, its readable parts
+    are drawn, with marks at streamlets with errors, and the findings are printed on the standard error. The exit code
+    is the same as for `flow verify`.
     """
     from blueprint import drawing as render
     from cli.verification.findings import exit_code, report

@@ -56,7 +56,7 @@ def spouts(path: Path, state_dir: Path | None, application: str | None, form: st
 
 
 def _spouts(state: StateDirectory) -> list[dict[str, object]]:
-    """Return what is known of each spout, by name."""
+    """Return the data about each spout, by name."""
     from streamlets.ingress.spouts.report import read_report, report_file, staged
     from streamlets.runner.events.status_file import read_status
 

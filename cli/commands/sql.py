@@ -160,7 +160,7 @@ def _stop(query: str, state: StateDirectory, timeout: float | None, form: str) -
 
 
 def _unit(query: str, units: dict[str, UnitStatus], application: str) -> tuple[str, UnitStatus]:
-    """Return the query that a statement names: by its own name, or by that of its streamlet and its own.
+    """Return the query that a statement names: by its own name, or by its streamlet's name and its own.
 
     Raises:
         click.UsageError: there is no such query, or there are several.

@@ -21,7 +21,7 @@ from cli.state import state_options
 def stop(
     path: Path, state_dir: Path | None, application: str | None, now: bool, timeout: float | None, form: str
 ) -> None:
-    """Stop a running application gracefully: start no new batch, commit the running ones, producers before consumers.
+    """Stop a running application gracefully: start no batch, commit the running ones, producers before consumers.
 
     The command waits until the application has ended; after Ctrl-C, the application stops without it. PATH is the
     application's blueprint or directory (default: the working directory).

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--module", "modules", multiple=True, metavar="NAME",
     help="List only the classes of module NAME, as Python imports it from PATH; may be repeated. "
-    "`streamlets` has those of the framework.",
+    "`streamlets` has the classes of the framework.",
 )  # fmt: skip
 @format_option()
 def streamlets(path: Path, modules: tuple[str, ...], form: str) -> None:

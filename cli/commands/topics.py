@@ -226,7 +226,7 @@ def _report(topic: str, dropped: Dropped, form: str, *, done: bool) -> None:
 
 
 def _differences(topic: TopicResource) -> dict[str, object]:
-    """Return what is not as the blueprint sets it, as data."""
+    """Return the differences between a topic and the blueprint, as data."""
     return {"differences": [asdict(difference) for difference in topic.differences()]}
 
 

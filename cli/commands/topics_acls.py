@@ -37,8 +37,9 @@ def acls(
     principal: str,
     form: str,
 ) -> None:
-    """List the topics, consumer groups and transactional ids that the application uses in Kafka clusters, with the
-    operations that it must be allowed. Nothing is asked of a cluster.
+    """List the Kafka topics, consumer groups and transactional ids of the application with the operations it needs.
+
+    Nothing is asked of a cluster.
     """
     from cli.verification.findings import refuse
     from streamlets.channels.kafka.acls import command, rights

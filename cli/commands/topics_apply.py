@@ -85,14 +85,14 @@ def apply(
     yes: bool,
     form: str,
 ) -> None:
-    """Create the missing topics of an application, and alter those that differ from the blueprint.
+    """Create the missing topics of an application, and alter topics that differ from the blueprint.
 
     Only topics that the application manages are altered. The command asks for confirmation before it does what may
     delete records or cannot be undone. With --delete-unused, topics that an earlier version of the application created
     and the blueprint no longer has are deleted with all their records; the application must not be running.
 
-    PATH is a blueprint or its directory (default: the working directory). Without settings, those of the last run
-    apply. The exit code is 1 if differences remain, as they always do with --dry-run.
+    PATH is a blueprint or its directory (default: the working directory). Without settings, the settings of the last
+    run apply. The exit code is 1 if differences remain, as they always do with --dry-run.
     """
     from cli.verification.findings import refuse
     from streamlets.channels.base import ChannelUnavailableError, TopicLostError
@@ -134,7 +134,7 @@ def apply(
 
 
 def _changes(plan: ApplicationPlan, topics: dict[str, TopicResource]) -> Iterator[_Change]:
-    """Yield what differs between the topics of the blueprint and those that exist.
+    """Yield the changes that make the existing topics match the blueprint.
 
     Raises:
         TopicLostError: an external topic does not exist, or a topic is not the one that the application first used.

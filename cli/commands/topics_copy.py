@@ -34,7 +34,7 @@ _EVERY = 2.0
 @click.argument("topic")
 @application_arguments
 @click.option("--from", "source", required=True, metavar="CHANNEL", help="The channel that has the records.")
-@click.option("--to", "target", metavar="CHANNEL", help="The channel to copy to (default: that of the blueprint).")
+@click.option("--to", "target", metavar="CHANNEL", help="The channel to copy to (default: the blueprint's channel).")
 @click.option(
     "--state-dir", type=click.Path(path_type=Path), metavar="DIRECTORY",
     help="The parent directory of the applications' state (default: .flow next to the blueprint).",
@@ -117,7 +117,7 @@ def _id(app: Application, topic: str) -> str:
 
 
 def _plan(app: Application, topic: str, channel: str | None) -> ApplicationPlan:
-    """Return the application with a topic on a channel; None for that of the blueprint.
+    """Return the application with a topic on a channel; None for the channel in the blueprint.
 
     Raises:
         click.UsageError: the blueprint does not have the topic.

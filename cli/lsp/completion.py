@@ -1,4 +1,4 @@
-"""Completion in a blueprint: keys, classes, ports, topics, parameters, settings and their values, with their docs."""
+"""Completion in a blueprint: keys, classes, ports, topics, parameters, settings and values, with their docs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ProjectKnowledge:
 
 
 def proposals(cursor: Cursor, draft: Draft | None, project: ProjectKnowledge) -> Iterator[Proposal]:
-    """Yield what can be written at a cursor, whether or not it begins with what is typed.
+    """Yield proposals for the text at a cursor, whether or not they begin with the characters already typed.
 
     Arguments:
         cursor: the cursor in the blueprint, or in a file of settings.

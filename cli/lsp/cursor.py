@@ -59,7 +59,7 @@ class _Bracket:
 
 
 def cursor_at(text: str, offset: int) -> Cursor | None:
-    """Return what is written at an offset; None in a comment.
+    """Return the cursor at an offset; None in a comment.
 
     Arguments:
         text: HOCON or JSON text.

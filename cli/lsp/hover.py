@@ -21,7 +21,7 @@ from cli.lsp.targets import ClassPath, PortName, SettingValue, StreamletName, To
 def hover_at(
     draft: Draft, sources: Sources, place: Place, known_keys: Callable[[str], Iterable[KnownKey]]
 ) -> tuple[str, Span] | None:
-    """Return what is at a place as Markdown, and its span.
+    """Return the description of the target at a place as Markdown, and the target's span.
 
     Arguments:
         draft: the application.
@@ -86,7 +86,7 @@ def _setting(draft: Draft, sources: Sources, path: tuple[str, ...]) -> Iterator[
 
 
 def _inner(keys: Iterable[KnownKey], path: tuple[str, ...], value: Value) -> Iterator[str]:
-    """Yield what is known of a key inside the parameters, and of its value."""
+    """Yield the documentation of a key inside the parameters, and of its value."""
     for key in keys:
         if key.keys == path:
             if key.doc:

@@ -1,4 +1,4 @@
-"""The rename of a streamlet or a topic in all files of settings, with what it does to the state of the application."""
+"""The rename of a streamlet or a topic in all files of settings, with its effect on the application's state."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rename(draft: Draft, target: StreamletName | TopicName, new: str, line: Line
     """Return the rename of a streamlet or topic.
 
     Arguments:
-        draft: the application, which must be that of the current texts.
+        draft: the application, which must have been read from the current texts.
         target: what to rename.
         new: its new name.
         line: returns the lines of the texts.

@@ -61,7 +61,7 @@ Target = StreamletName | ClassPath | PortName | TopicName | SettingValue
 
 
 def target_at(draft: Draft, place: Place) -> Target | None:
-    """Return what is at a place, None if it has no meaning; a setting only if it is nothing else."""
+    """Return the target at a place, None if the place has no meaning; a setting only if it is nothing else."""
     names = (target for target in _names(draft) if place.within(target.span))
     settings = (target for target in settings_of(draft.settings) if place.within(target.span))
     return next(names, None) or next(settings, None)

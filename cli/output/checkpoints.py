@@ -91,8 +91,7 @@ def print_checkpoint(state: StateDirectory, checkpoint: Checkpoint, topics: Sequ
 
 
 def as_data(checkpoint: Checkpoint, state: StateDirectory, topics: Sequence[TopicResource]) -> dict[str, object]:
-    """Return a checkpoint for `--format json`: times in seconds since the epoch, sizes in bytes; see `print_list` for
-    the arguments."""
+    """Return a checkpoint for `--format json`: times in seconds since the epoch, sizes in bytes; see `print_list`."""
     return {
         "streamlet": checkpoint.streamlet,
         "query": checkpoint.query,

@@ -35,7 +35,7 @@ _STYLES = {Importance.WARNING: "yellow", Importance.ERROR: "bold red"}
 
 
 class JsonView(View):
-    """Writes events as JSON lines, to a file or the standard output; then all other output goes to the standard error.
+    """Writes events as JSON lines to a file, or to the standard output; then other output goes to standard error.
 
     Arguments:
         file: is appended to; default: the standard output.
@@ -169,7 +169,7 @@ class TableView(View):
             self._console.print(Text.assemble((text, style), more))
 
     def _screen(self) -> Group:
-        """Return what is drawn: how the run is, the table, and what remains to be done in a bounded run."""
+        """Return the drawn screen: the state of the run, the table, and the remaining work of a bounded run."""
         from rich.console import Group
         from rich.text import Text
 
@@ -196,7 +196,7 @@ def _headline(status: RunStatus, now: float) -> str:
 
 
 def _rest(status: RunStatus, topics: Mapping[tuple[str, str], str]) -> str:
-    """Return how many records the readers of each topic have not committed, as far as known."""
+    """Return the known numbers of records that the readers of each topic have not committed."""
     left: dict[str, int] = {}
     for id, unit in status.units.items():
         for inlet, count in unit.backlog.items():

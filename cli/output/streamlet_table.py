@@ -35,7 +35,7 @@ _GAP = 2
 
 
 class _Folding(enum.IntEnum):
-    """Which cells are folded: those of states, also names, or all as far as on a terminal narrower than people use."""
+    """Which cells are folded: states only, also names, or all as on a terminal narrower than people use."""
 
     STATES = 0
     NAMES = 1

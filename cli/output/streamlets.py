@@ -14,8 +14,9 @@ _LONG = 10.0
 
 
 def state(streamlet: StreamletStatus, now: float) -> str:
-    """Return a streamlet's state, or what it waits for, with the age of a long batch, the time until its restart, or
-    the time that it has waited.
+    """Return a streamlet's state, or the reason why it waits, with a duration.
+
+    That is the age of a long batch, the time until its restart, or the time that it has waited.
 
     Arguments:
         now: the current time in seconds since the epoch.

@@ -12,7 +12,7 @@ _GAP = 2
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[str] = ()) -> None:
-    """Print a table; on a terminal that is too narrow, text is folded, that of the first column only if it has to be.
+    """Print a table; on a terminal that is too narrow, text is folded, in the first column only if needed.
 
     Arguments:
         columns: the headings.

@@ -37,7 +37,7 @@ _ON_THE_WAY = ("starting", "draining", "backing-off")
 
 
 def running_application(path: Path, state_dir: Path | None, application: str | None) -> StateDirectory:
-    """Return the state of the application that is meant; of several in a directory, that of the running one.
+    """Return the state of the application that is meant; of several in a directory, the running one.
 
     The application need not have run yet.
 

@@ -1,4 +1,4 @@
-"""The process of a run, and its replacement by a newer version: same process, same directory, never without a lock."""
+"""The process of a run, and its replacement by a newer version: same process and directory, never unlocked."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ThisRun:
 
 
 def _interpreter(original: Sequence[str], arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return what precedes a program's own arguments: Python with its options, and the program.
+    """Return the words before a program's own arguments: Python with its options, and the program.
 
     Arguments:
         original: the command line of the process.

@@ -26,7 +26,7 @@ def lost_queries(changes: Iterable[Change]) -> tuple[str, ...]:
 
 
 class Continuation:
-    """Selects the descriptor that `flow run` compares with: that of the last run on the state directory.
+    """Selects the descriptor that `flow run` compares with: the one of the last run on the state directory.
 
     Nothing runs on the state, so changes that need readers or writers upgraded first are allowed: all of them start
     together. Changes that need a drain are allowed when every query ended after a commit.
@@ -56,7 +56,7 @@ class Continuation:
         )
 
     def __call__(self, plan: ApplicationPlan) -> Against | None:
-        """Return what the plan is compared with; None when there is no state to continue."""
+        """Return the older application to compare the plan with; None when there is no state to continue."""
         from blueprint.comparison import ChangeClass, DescriptorError
         from blueprint.comparison.findings import Against
         from blueprint.hocon import shown_name

@@ -1,4 +1,4 @@
-"""`flow verify --fix` and `--diff`: apply the fixes of findings to the files of a project, or show them as a diff."""
+"""`flow verify --fix` and `--diff`: apply the fixes of findings to a project's files, or show them as a diff."""
 
 from __future__ import annotations
 

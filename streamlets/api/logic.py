@@ -1,4 +1,4 @@
-"""`SparkStreamletLogic`: the base class of logic, which builds queries from inlets to outlets and starts nothing."""
+"""`SparkStreamletLogic`: the base class of logic, which builds queries from inlets to outlets but starts none."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
     ) -> StreamingWrite:
         """Write several outlets from one query, which reads the source once and has one state.
 
-        Each outlet gets each batch exactly once. A reader may see the rows of one outlet before those of another.
+        Each outlet gets each batch exactly once. A reader may see the rows of one outlet before the rows of another.
 
         Arguments:
             df: the rows to split.

@@ -36,8 +36,8 @@ class Values:
     """Converts Python values; methods raise `RecordError` for invalid values.
 
     Records are dicts by field name, times `datetime` or ISO strings, decimals `Decimal` or strings, unions the plain
-    value. The `path` of an error is the place of the value in the record, such as `orders[3].price`, and "" for the
-    record.
+    value. The argument `path` of methods is the place of the value in the record, such as `orders[3].price`, and "" for
+    the record.
 
     Arguments:
         contract: the contract that defines the types.

@@ -77,7 +77,7 @@ class DeltaSink(SinkType):
     )
 
     def option_problems(self, options: Mapping[str, object]) -> Iterator[ParameterProblem]:
-        """Yield what is wrong with the place of the table."""
+        """Yield problems with the place of the table."""
         url = options.get("url")
         if url is None and "path" not in options:
             message = "the sink `delta` requires the option `path`, or `url` for a table in an object store"
@@ -194,8 +194,10 @@ class DeltaBatches:
             return None
 
     def _claim(self, id: str) -> None:
-        """Check that the table may be written: appending again what an earlier checkpoint appended is refused; a merge
-        and a complete result replace it."""
+        """Check that the table may be written.
+
+        Refuse to append again what an earlier checkpoint appended. A merge and a complete result replace it.
+        """
         table = self._table()
         if table is None:
             directory = Path(self.location)  # which a URL never is

@@ -223,8 +223,11 @@ def _last_batch(table: Any, id: str) -> int:
 
 
 def _plain(type: pa.DataType) -> str:
-    """Return a type without the differences that have no meaning in an Iceberg table: the width of offsets and of small
-    integers, nullability inside, and names that each library gives the parts of lists and maps."""
+    """Return a type without differences that have no meaning in an Iceberg table.
+
+    These are the width of offsets and of small integers, nullability inside, and names that each library gives the
+    parts of lists and maps.
+    """
     import pyarrow as pa
 
     if pa.types.is_map(type):

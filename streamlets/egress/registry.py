@@ -40,7 +40,7 @@ SINKS: Mapping[str, SinkType] = Plugins(
 
 
 def available_sinks() -> dict[str, SinkType]:
-    """Return the sinks by name, without those of other packages that cannot be used."""
+    """Return the sinks by name, without sinks of other packages that cannot be used."""
     sinks = {}
     for name in SINKS:
         with suppress(PluginError):

@@ -1,4 +1,4 @@
-"""Batches as Parquet files of Spark, which the driver of a query writes elsewhere, and the keys of their records."""
+"""Batches as Parquet files of Spark, which a query's driver writes elsewhere, and the keys of their records."""
 
 from __future__ import annotations
 
@@ -77,8 +77,9 @@ def last_of_each_key(rows: DataFrame, keys: tuple[str, ...], sequence: str) -> D
 
 
 def unique(sink: str, records: ds.Dataset, keys: tuple[str, ...]) -> ds.Dataset:
-    """Return the records of a batch, of equal ones only the first: a topic that is written at least once may have a
-    record twice.
+    """Return the records of a batch, and only the first of equal ones.
+
+    A topic that is written at least once may have a record twice.
 
     The keys of the batch are read into memory, and the batch as a whole if it has equal records.
 

@@ -48,7 +48,7 @@ class SecretSource:
 
 
 def secret_source(name: str, reference: Mapping[str, object], directory: Path) -> SecretSource:
-    """Return the source that a reference names: `{ env = NAME }`, or `{ file = PATH }`, with `as = path` for a program.
+    """Return the source in a reference: `{ env = NAME }`, or `{ file = PATH }`, with `as = path` for a program.
 
     Arguments:
         name: the name of the secret.

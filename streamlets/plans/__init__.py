@@ -1,4 +1,4 @@
-"""Checks the logic of streamlets: it is built on empty streams in one Spark session; nothing is started or written."""
+"""Checks the logic of streamlets: it is built on empty streams in one Spark session; nothing starts or writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators, sources and sinks that real-time mode does not support; Spark rejects them only when the query runs.
+"""Operators, sources and sinks that real-time mode does not support; Spark rejects them when the query runs.
 
 The list of supported operators is private to Spark and read by reflection. If it cannot be read, no operator is
 reported. Source: Spark's class `RealTimeModeAllowlist`, and the implementations of `SupportsRealTimeMode`.

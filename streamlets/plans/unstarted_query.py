@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class UnstartedQuery:
-    """A query that was not started: it has the interface of Spark's `StreamingQuery`, and waiting for it is an error.
+    """A query that was not started, with the interface of Spark's `StreamingQuery`; waiting for it is an error.
 
     Arguments:
         writer: the writer of the query.

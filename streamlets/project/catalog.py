@@ -91,7 +91,7 @@ class ProjectCatalog:
         return self._described[key]
 
     def _key(self, request: StreamletRequest) -> object:
-        """Return what the description of a class depends on."""
+        """Return the cache key of a description: everything that it depends on."""
         places = (*request.named_inlets.items(), None, *request.named_outlets.items())
         named = () if (request.directory, request.class_name) in self._with_own_ports else places
         return request.directory, request.class_name, _frozen(request.inlets), _frozen(request.outlets), named

@@ -33,8 +33,7 @@ def configured(
     *,
     writes: bool = True,
 ) -> StreamletDescriptor | LoadFailure:
-    """Return the descriptor of an instance with the problems of its parameters or, if there are none, with what it
-    reads and writes outside of its topics.
+    """Return an instance's descriptor with the problems of its parameters or, without any, its external resources.
 
     If a value is invalid by itself, which verification reports, the descriptor stays as it is.
 

@@ -158,7 +158,7 @@ def _module(
 
 
 def _hidden_cli(module_name: str, project: Project) -> LoadFailure | None:
-    """Return the failure if a module of the project imports its module `cli`, as it gets that of the framework."""
+    """Return the failure if a module of the project imports its module `cli`, as it gets the framework's module."""
     file = project.find("cli")
     importer = project.importer_of("cli", module_name) if file is not None and file.is_file() else None
     if file is None or importer is None:

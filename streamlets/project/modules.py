@@ -174,7 +174,7 @@ def _forget_modules(project: Project, packages: Container[str] = (), kept: Conta
         and name not in kept
         and (name.partition(".")[0] in packages or _is_own(project, module))
     ]
-    for name in own:  # afterwards, as the search path of a namespace package is that of the package above it
+    for name in own:  # afterwards, as a namespace package has the search path of the package above it
         del sys.modules[name]
 
 

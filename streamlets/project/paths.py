@@ -28,7 +28,7 @@ def path_problems(
 
 
 def _path_problem(path: Path, required: PathTraits) -> tuple[str, str] | None:
-    """Return what is wrong with a path, and what to do about it."""
+    """Return the problem of a path, and its remedy."""
     if not os.path.exists(path):  # noqa: PTH110 - `Path.exists` raises without permission
         if required.must_exist:
             noun = "path" if required.kind == "any" else required.kind

@@ -128,7 +128,7 @@ def _can_run(path: str, classes: Mapping[str, _Class]) -> bool:
 
 
 def _lineage(path: str, classes: Mapping[str, _Class]) -> set[str]:
-    """Return the paths of a class and of all its base classes, as far as they are known."""
+    """Return the paths of a class and of all its known base classes."""
     lineage, unread = set[str](), [path]
     while unread:
         path = unread.pop()

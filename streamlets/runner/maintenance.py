@@ -20,8 +20,9 @@ def maintaining(
     report: Callable[[Missed], None],
     log: Callable[[TopicResource, Exception], None],
 ) -> AbstractContextManager[None]:
-    """Maintain the managed topics of an application at intervals, in a thread, until the context is left; also those of
-    others whose storage deletes records by itself, which is only watched.
+    """Maintain the managed topics of an application at intervals, in a thread, until the context is left.
+
+    External topics whose storage deletes records by itself are only watched.
 
     All callbacks are called in that thread.
 

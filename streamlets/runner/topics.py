@@ -77,7 +77,7 @@ def make_topics(plan: ApplicationPlan, state: StateDirectory) -> Mapping[str, To
 
 
 def differences_of(topics: Iterable[TopicResource]) -> Iterator[TopicDiffers]:
-    """Yield what is not as planned of topics that exist, with what to do about it.
+    """Yield the differences between existing topics and the plan, with remedies.
 
     Raises:
         TopicLostError, OSError: a topic cannot be compared.

@@ -1,4 +1,4 @@
-"""How views of a run are opened, also those of other packages."""
+"""How views of a run are opened, also views of other packages."""
 
 from __future__ import annotations
 

@@ -42,8 +42,7 @@ def is_down(query: StreamingQuery) -> bool:
 
 
 def _ends_after_this(execution: Any) -> bool:
-    """Mark the query as terminated if its thread will notice that only after the commit of a batch; return whether it
-    was marked."""
+    """Mark the query as terminated if its thread notices that only after the commit of a batch; return whether."""
     # While this lock is held, the thread can neither plan nor commit a batch.
     lock = execution.awaitProgressLock()
     if not lock.tryLock():

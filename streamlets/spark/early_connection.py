@@ -27,7 +27,7 @@ _PORT, _SOCKET, _SECRET = (
 
 
 def connect() -> socket.socket | None:
-    """Connect to the Java process that waits for this process, and send the secret that it expects within ten seconds.
+    """Connect to the Java process that waits for this one, and send the secret that it expects within ten seconds.
 
     Returns:
         The connection, on which the answer to the secret is not read yet; None if Java waits for no connection, as for

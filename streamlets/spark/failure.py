@@ -92,7 +92,7 @@ def text_of(error: BaseException) -> str:
 
 
 def failure_of_text(text: str, *, building: bool, users: Callable[[str], bool] = is_users) -> Failure:
-    """Return the failure in a text of Spark or Python: a traceback, an error condition, a Java exception, or all three.
+    """Return the failure in output of Spark or Python: a traceback, error condition, Java exception, or all three.
 
     Arguments:
         building: whether it was raised before the first batch.

@@ -57,7 +57,7 @@ FATAL = (
     Fatal(
         "WATERMARK_REDEFINED",
         "a query has one watermark; remove `.withWatermark(...)` from the rows of an inlet with `deduplicate`, which "
-        "have that of `deduplicate.watermark`",
+        "have the watermark of `deduplicate.watermark`",
     ),
     Fatal("DATA_SOURCE_NOT_FOUND", "the package of the format is not installed"),
     Fatal("PARTITIONS_.*|COLUMN_NOT_DEFINED_IN_TABLE|(INVALID_)?STREAMING_REAL_TIME_MODE.*", "Spark refuses the plan"),

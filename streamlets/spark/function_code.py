@@ -1,5 +1,6 @@
-"""Digests of Python functions by what they do: instructions, constants, defaults, closures, and the functions and
-values of the project that they use.
+"""Digests of what Python functions do.
+
+They cover instructions, constants, defaults, closures, and the functions and values of the project that are used.
 
 A digest is the same in another process. It does not have names of files, functions, modules, global and local
 variables, numbers of lines, comments or docstrings: a function or a constant that is only renamed or moved is the same.
@@ -44,7 +45,7 @@ def code_digest(function: object, packages: Collection[str] = (), *, named: bool
 
     Arguments:
         function: a function, or another callable object.
-        packages: packages of the project, which are read wherever they are installed; that of the function is one.
+        packages: packages of the project, which are read wherever they are installed; the function's package is one.
         named: whether it is called with the names of its arguments, which are then a part of it.
 
     Raises:
@@ -170,7 +171,7 @@ class _Reader:
             before = [before[1], value]
 
     def _imported(self, name: str, before: list[Any], names: Mapping[str, Any], used: set[str]) -> object:
-        """Return what a function uses of a module that it imports itself."""
+        """Return the entry of a module that a function imports itself and uses."""
         level, members = before
         return self._global(imported(name, members, level, names, self._packages), used)
 

@@ -1,4 +1,4 @@
-"""Which modules that a Python function uses are the project's, and which are of Python, a library or this framework."""
+"""Which modules used by a Python function are the project's, and which belong to libraries or this framework."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OWN = ("streamlets", "blueprint", "pyspark", "cloudpickle", "py4j")
 
 
 def package_of(function: object) -> str:
-    """Return the package that a function or another callable object is in; `""` if that is of Python or the framework.
+    """Return the package of a function or another callable object; `""` for Python and the framework.
 
     An application may be installed where its libraries are.
     """

@@ -76,7 +76,7 @@ def append(stream: IO[bytes], file: Path, *, mask: Callable[[str], str] = str) -
 
 
 class MaskedStream:
-    """A stream of text without secrets; everything but writing is that of the other stream.
+    """A stream of text without secrets; everything but writing is delegated to the other stream.
 
     Arguments:
         stream: takes the text.
@@ -102,7 +102,7 @@ class MaskedStream:
 
 @contextmanager
 def masked_output(mask: Callable[[str], str]) -> Iterator[None]:
-    """Have the code of this process print without secrets, also that of authors.
+    """Have the code of this process print without secrets, also the code of authors.
 
     Arguments:
         mask: replaces secrets.

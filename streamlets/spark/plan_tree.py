@@ -1,4 +1,4 @@
-"""A query's analyzed plan as Spark prints it, read back into nodes: one call into the JVM instead of one per node."""
+"""A query's analyzed plan as Spark prints it, read into nodes: one call into the JVM instead of one per node."""
 
 from __future__ import annotations
 

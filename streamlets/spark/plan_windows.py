@@ -1,4 +1,4 @@
-"""The windows that a query groups its rows by in time, and the names of its columns, read from its analyzed plan."""
+"""The time windows by which a query groups rows, and the names of its columns, read from its analyzed plan."""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ _EXCHANGE = re.compile(r"^[ :|]*(?:[+:]- )?(?:\*\(\d+\) )?Exchange (?P<kind>\w+)
 
 
 def real_time_mode(rows: DataFrame, output_mode: str) -> str:
-    """Return the output mode of a query in real-time mode, which supports only `update`: without aggregations, `append`
-    has the same meaning.
+    """Return the output mode of a query in real-time mode, which supports only `update`.
+
+    Without aggregations, `append` has the same meaning.
 
     Arguments:
         rows: the rows of the query.
@@ -30,8 +31,10 @@ def real_time_mode(rows: DataFrame, output_mode: str) -> str:
 
 
 def prepare_for_real_time(session: SparkSession) -> None:
-    """Have new checkpoints store state in the format that real-time mode requires: the files of a batch that failed are
-    not used again. Existing checkpoints keep their format."""
+    """Have new checkpoints store state in the format that real-time mode requires.
+
+    The files of a batch that failed are not used again. Existing checkpoints keep their format.
+    """
     session.conf.set(_STATE_FORMAT, "2")
 
 

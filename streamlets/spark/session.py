@@ -108,8 +108,7 @@ def active(session: SparkSession) -> Iterator[None]:
 
 
 def answers(session: SparkSession) -> bool:
-    """Return whether the Spark of a session works: its process may have exited, or its context may have been
-    stopped."""
+    """Return whether a session's Spark works: its process may have exited, or its context may have been stopped."""
     context: Any = session.sparkContext
     try:
         return not context._jsc.sc().isStopped()  # noqa: SLF001 - Spark has no public way

@@ -101,8 +101,11 @@ def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
 
 
 def _heap(memory: int, sparks: int) -> int:
-    """Return the heap of each Java process in MiB: at most a quarter of the machine's memory each and half of it
-    together, but at least 1 GiB, which Spark needs, and at most 8 GiB, which is enough for most applications."""
+    """Return the heap of each Java process in MiB.
+
+    It is at most a quarter of the machine's memory each and half of it together, but at least 1 GiB, which Spark needs,
+    and at most 8 GiB, which is enough for most applications.
+    """
     return max(1024, min(8 * 1024, memory // 4, memory // 2 // sparks))
 
 

@@ -44,7 +44,7 @@ SOURCES = {
 
 
 def providers() -> Providers:
-    """Return what is available on this machine."""
+    """Return the sinks and sources that are available on this machine."""
     return Providers(sinks=Traits(SINKS), sources=SOURCES)
 
 
@@ -62,7 +62,7 @@ def missing_packages(job: Job) -> Iterator[Diagnostic]:
 
 
 def sink_findings(job: Job) -> Iterator[Diagnostic]:
-    """Yield what the sinks themselves report about the options of valid queries, such as an unknown database."""
+    """Yield the findings of the sinks themselves about the options of valid queries, such as an unknown database."""
     for query in job.queries:
         if query.outlet is not None or not all(option.value.known for option in query.options.values()):
             continue

@@ -176,8 +176,8 @@ class Sql(SparkStreamlet):
                 return self._build.add(write)
 
         def _checkpoint(self, query: Query) -> Path | None:
-            """Return the directory that the option `checkpointLocation` sets, or else Spark's setting; None for the
-            state directory."""
+            """Return the directory of `checkpointLocation`, or else of Spark's setting; None for the state
+            directory."""
             if query.checkpoint is not None:
                 return self.context.path(query.checkpoint.value.text.removeprefix("file:"))
             base = self.session.conf.get(CHECKPOINT_BASE, "") or ""
@@ -204,7 +204,7 @@ class Sql(SparkStreamlet):
 
             sink, context = SINKS[query.sink], self.context
             written = {name: option.value.text for name, option in query.options.items()}
-            names = {name.lower(): name for name in rows.columns}  # those of SQL have any case
+            names = {name.lower(): name for name in rows.columns}  # names in SQL have any case
             partition_by = [column.text for column in query.statement.partitioned_on]
             sink_query = SinkQuery(
                 name=f"{context.streamlet_ref}.{query.name}",
@@ -230,7 +230,7 @@ class Sql(SparkStreamlet):
             return rows.select(*listed) if listed else rows
 
         def _catalog_table(self, query: Query) -> DataFrame:
-            """Return a table of the catalog as a stream, whose source has a name as those of streams have."""
+            """Return a table of the catalog as a stream, whose source has a name like the sources of streams."""
             table, reader = query.statement.table, self.session.readStream
             if self.session.conf.get(SOURCE_EVOLUTION, "false") == "true":
                 reader = reader.name(_source_name(table.plain))
@@ -267,7 +267,7 @@ def _paths_read(job: Job, parameter: str) -> Iterator[ReadPath]:
 
 
 def _connectors(job: Job) -> Iterator[Connector]:
-    """Yield what Spark needs for the sinks and the sources of the statements."""
+    """Yield the connectors of the sinks and the sources of the statements."""
     from streamlets.channels.kafka.connector import CONNECTOR
 
     sinks = (SINKS[query.sink].traits for query in job.queries if query.outlet is None)
@@ -324,8 +324,10 @@ def _names(ports: Iterable[AvroInlet | AvroOutlet]) -> tuple[str, ...]:
 
 
 def _refused_options(job: Job) -> Iterator[Diagnostic]:
-    """Yield a finding for each option of PSTL that a run could not honour: ignoring it would lose the position of the
-    query, or starve other queries."""
+    """Yield a finding for each option of PSTL that a run could not honour.
+
+    Ignoring it would lose the position of the query, or starve other queries.
+    """
     for query in job.queries:
         location = query.checkpoint.value.text if query.checkpoint is not None else ""
         if query.checkpoint is not None and _URI.match(location) and not location.startswith("file:/"):

@@ -6,8 +6,7 @@ from pathlib import Path
 
 
 class DamagedFileError(Exception):
-    """A file is missing, incomplete, or belongs elsewhere. The message has the file, what it affects, and the ways
-    out."""
+    """A file is missing, incomplete, or belongs elsewhere. The message has the file, its effects, and the ways out."""
 
 
 def unreadable(data: bytes | None) -> str:

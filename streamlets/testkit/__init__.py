@@ -1,4 +1,4 @@
-"""A testkit for streamlets: feed inlets, step, and read outlets, with the contracts and checkpoints of a real run."""
+"""A testkit for streamlets: feed inlets, step, read outlets, with contracts and checkpoints as in a real run."""
 
 from streamlets.testkit.application import ApplicationUnderTest
 from streamlets.testkit.batch_source_under_test import BatchSourceUnderTest, SourceStep

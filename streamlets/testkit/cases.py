@@ -1,4 +1,4 @@
-"""Test cases as data: the records that a streamlet reads, and the records that it is expected to write, in a YAML file.
+"""Test cases as data: the records that a streamlet reads, and the records expected from it, in a YAML file.
 
 streamlet: shop.revenue.Revenue
 parameters: {lateness: 1 day}        # optional; a case may have more

@@ -85,8 +85,10 @@ class SpoutUnderTest:
             return client.marker()
 
     def run(self, *, seconds: float = _LONGEST_RUN) -> str:
-        """Run the program or the generator until it ends, without a restart. As in a run with `--available-now`, it is
-        told to end when all available data is delivered: `out.bounded` is true.
+        """Run the program or the generator until it ends, without a restart.
+
+        As in a run with `--available-now`, it is told to end when all available data is delivered: `out.bounded` is
+        true.
 
         Arguments:
             seconds: the timeout in seconds.

@@ -1,4 +1,4 @@
-"""The integrity of a table's log: its versions have no gaps since the last checkpoint, and each commit is complete.
+"""The integrity of a table's log: its versions have no gaps since the last checkpoint, and commits are complete.
 
 A reader and a writer look only for the next commit, which costs one look for one file. If that commit is missing
 although later ones exist, they would find nothing new for ever. So the log is listed when a table is opened, and then

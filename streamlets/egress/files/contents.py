@@ -20,7 +20,7 @@ class Compressor(Protocol):
     """A codec that compresses a stream in parts."""
 
     def compress(self, data: bytes, /) -> bytes:
-        """Compress a part, and return what is complete."""
+        """Compress a part, and return the complete output."""
 
     def flush(self) -> bytes:
         """Return the end of the stream."""

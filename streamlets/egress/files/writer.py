@@ -219,8 +219,10 @@ def _stem(sink: str, query: str) -> str:
 
 
 def _counted(rows: DataFrame) -> tuple[DataFrame, Callable[[], int | None]]:
-    """Return rows that Spark counts when it executes them, and a function that returns their number afterwards; None if
-    Spark has optimized away the plan."""
+    """Return rows that Spark counts when it executes them, and a function that returns their number.
+
+    The function returns None if Spark has optimized away the plan.
+    """
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 

@@ -1,5 +1,4 @@
-"""The batches of the sink `jdbc`: rows to a temporary table, then changes of the target and the number of the batch in
-one transaction."""
+"""The batches of the sink `jdbc`: rows to a temporary table, then target and batch number in one transaction."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The sinks that write with a format of Spark, with a function or a Python data source of the author, or to memory."""
+"""The sinks that write with a format of Spark, with the author's function or data source, or to memory."""

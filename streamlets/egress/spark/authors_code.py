@@ -1,4 +1,4 @@
-"""The sinks `function` and `data-source`: a function for `foreachBatch`, and a Python data source, of the author."""
+"""The sinks `function` and `data-source`: the author's function for `foreachBatch`, or Python data source."""
 
 from __future__ import annotations
 
@@ -84,8 +84,10 @@ class DataSourceSink(SinkType):
             yield ParameterProblem(("options", "class"), message)
 
     def open(self, rows: DataFrame, query: SinkQuery) -> SinkWriter:
-        """Return a writer to the data source, which is registered in the session of the rows under a name of its own:
-        two sinks may have different classes of the same name."""
+        """Return a writer to the data source, which is registered in the session under a name of its own.
+
+        Two sinks may have different classes of the same name.
+        """
         path = str(query.options["class"])
         source = _imported(path)
         name = f"{source.name()}_{crc32(path.encode()):08x}"

@@ -29,7 +29,7 @@ _KEYS = ("triggerer", "config")
 
 
 def discovery_problems(discovery: Mapping[str, Any]) -> Iterator[ParameterProblem]:
-    """Yield what is wrong with the parameter, apart from the configuration of the triggerer.
+    """Yield problems with the parameter, apart from the configuration of the triggerer.
 
     Arguments:
         discovery: the value of the parameter.
@@ -54,7 +54,7 @@ def discovery_problems(discovery: Mapping[str, Any]) -> Iterator[ParameterProble
 
 
 def discovery_keys(discovery: object) -> Iterator[KnownKey]:
-    """Yield the keys of the parameter, and those of the triggerer that it names.
+    """Yield the keys of the parameter, and the keys of the triggerer that it names.
 
     Arguments:
         discovery: the value of the parameter, which may have mistakes.
@@ -85,7 +85,7 @@ def _options(name: str, triggerers: Mapping[str, Triggerer]) -> tuple[TriggererO
 
 
 def triggerer_findings(discovery: Value, directory: Path) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the configuration of the triggerer, and when a cron expression fires next.
+    """Yield findings about the configuration of the triggerer, and the next firing time of a cron expression.
 
     Arguments:
         discovery: the configured parameter, without problems of `discovery_problems`.

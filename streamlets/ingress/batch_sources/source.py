@@ -68,8 +68,7 @@ class TaskStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return TaskOffset().to_dict()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Wait for the discovery of a bounded run, until it is complete or abandoned, and read no further than to its
-        end."""
+        """Wait until the discovery of a bounded run is complete or abandoned, and read no further than its end."""
         while True:
             progress = read_progress(self._settings.progress)
             if progress.discoveries or progress.abandoned:

@@ -1,4 +1,4 @@
-"""The program of a `TaskProcess`: it reads tasks with the author's code, and ends with the worker that started it.
+"""The program of a `TaskProcess`: it reads tasks with the author's code, and ends with its worker.
 
 The worker sends its settings, and then tasks; each message is a head and a pickle. The answers have the same head:
 

@@ -64,7 +64,7 @@ class _Named:
 
 
 def codec_problems(name: str, options: Mapping[str, Any]) -> Iterator[ParameterProblem]:
-    """Yield what is wrong with the name of a codec and its options. The class of a custom codec is not imported."""
+    """Yield problems with the name of a codec and its options. The class of a custom codec is not imported."""
     codec = _CODECS.get(name)
     if codec is None:
         if "." not in name:

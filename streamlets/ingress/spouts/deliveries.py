@@ -1,4 +1,4 @@
-"""`Deliveries`: receives the transactions of a program on a loopback port, stages them on disk, and commits them."""
+"""`Deliveries`: receives the transactions of a program on a loopback port, stages them on disk, commits them."""
 
 from __future__ import annotations
 

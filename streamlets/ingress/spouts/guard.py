@@ -1,4 +1,4 @@
-"""The process between the runner and the program of a spout: it ends the program and all that the program has started.
+"""The process between the runner and the program of a spout: it ends the program and all descendants.
 
 It uses only the standard library, as it is started with `python -I -S`. The runner holds the other end of a socket. Its
 closing means that the runner has exited, for whatever reason. Descendants of the program that leave its process group

@@ -22,7 +22,7 @@ _TRACEBACK = "Traceback (most recent call last):"
 
 
 class OutputLog:
-    """The log file of a streamlet. Its methods may be called from any thread. A full disk loses lines, never the run.
+    """The log file of a streamlet. Its methods may be called from any thread. A full disk loses lines, not the run.
 
     Arguments:
         file: the path of the file.

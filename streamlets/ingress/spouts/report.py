@@ -38,7 +38,7 @@ class SpoutReport:
 
 
 class ReportFile:
-    """Keeps the report of a spout. It is written at most once a second, so that after a kill the last counts may lack.
+    """Keeps the report of a spout. It is written at most once a second, so a kill may lose the last counts.
 
     Arguments:
         file: its path.

@@ -63,7 +63,7 @@ def program_settings(values: Mapping[str, Any], directory: Path) -> ProgramSetti
 
 
 def program_problems(values: Mapping[str, Any], directory: Path) -> Iterator[ParameterProblem]:
-    """Yield what is wrong with the values of the parameters of a `streamlets.Spout`; as for `program_settings`."""
+    """Yield problems with the values of the parameters of a `streamlets.Spout`; as for `program_settings`."""
     yield from _command_problems(values, directory)
     for name, value in values.get("env", {}).items():
         yield from _variable_problems("env", name)

@@ -33,7 +33,7 @@ _OTHER_DIALECTS = (
 
 
 class CronTriggerer:
-    """Calls for a discovery at the times of a cron expression. The event is the time, such as `2026-11-22T06:00+01:00`.
+    """Calls for a discovery at times of a cron expression. The event is the time, such as `2026-11-22T06:00+01:00`.
 
     If several times pass while the machine is suspended, there is one discovery afterwards, for the last of them. Times
     that pass while the application is stopped are skipped.
@@ -48,7 +48,7 @@ class CronTriggerer:
         self._stopping = threading.Event()
 
     def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:
-        """Yield what is wrong with the configuration; an expression that never fires, too."""
+        """Yield problems with the configuration, such as an expression that never fires."""
         yield from unknown_keys(config, self.options)
         lacking = tuple(missing_strings(config, self.options))
         yield from lacking

@@ -82,7 +82,7 @@ class FileVersion:
 
 
 def matching_files(path: Path) -> list[Path]:
-    """Return the files of a directory, or the ones that match a pattern, sorted, without names that begin with a dot.
+    """Return the files of a directory or pattern, sorted, without names that begin with a dot.
 
     Arguments:
         path: a directory, or a path with `*`, `?`, `[...]` or `**`.
@@ -92,7 +92,7 @@ def matching_files(path: Path) -> list[Path]:
 
 
 class FilesTriggerer:
-    """Calls for a discovery when files are new or have changed, including the files that exist when the source starts.
+    """Calls for a discovery when files are new or have changed, including files that exist when the source starts.
 
     A file counts once it has the same size and time of modification in two successive looks, so that files that are
     being written are left alone. The event is a JSON object: `files` has the paths, up to 1,000 of them, and `count`
@@ -116,7 +116,7 @@ class FilesTriggerer:
         self._previous: dict[str, FileVersion] = {}
 
     def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:
-        """Yield what is wrong with the configuration."""
+        """Yield problems with the configuration."""
         yield from unknown_keys(config, self.options)
         lacking = tuple(missing_strings(config, self.options))
         yield from lacking

@@ -23,8 +23,9 @@ _TIMEOUT = 10.0
 
 
 class HttpTriggerer:
-    """Calls for a discovery for each POST to `http://127.0.0.1:<port><path>` with the header `Authorization: Bearer
-    <token>`. The event is the body, as text.
+    """Calls for a discovery for each POST to `http://127.0.0.1:<port><path>`; the event is the body, as a string.
+
+    A request needs the header `Authorization: Bearer <token>`.
 
     The answers: 202 if the discovery will run, 409 if it was dropped because one is running, 401 for another token.
     """
@@ -55,7 +56,7 @@ class HttpTriggerer:
         self._stopped = False
 
     def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:
-        """Yield what is wrong with the configuration."""
+        """Yield problems with the configuration."""
         yield from unknown_keys(config, self.options)
         port = config.get("port")
         if not isinstance(port, int) or isinstance(port, bool) or not 0 < port < 65536:

@@ -102,8 +102,7 @@ class CronSchedule:
                 yield firing.astimezone(self.zone)
 
     def next(self, seconds: float) -> float | None:
-        """Return the first firing time after an instant; both in seconds since the epoch. None if there is none within
-        50 years."""
+        """Return the first firing time after an instant, in seconds since the epoch; None without one in 50 years."""
         first = next(self.after(datetime.fromtimestamp(seconds, UTC)), None)
         return first.timestamp() if first is not None else None
 

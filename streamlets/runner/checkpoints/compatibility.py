@@ -84,7 +84,7 @@ def require_same_logic(checkpoint: Checkpoint, logic: DescribedLogic) -> str:
             raise _misfit(checkpoint, "; ".join(found.lost))
         sentences = (
             ("new records are treated differently from those in its state", found.later),
-            ("its logic cannot be compared with that of its state", found.unknown),
+            ("its logic cannot be compared with the logic of its state", found.unknown),
         )
         warning = ". ".join(f"{sentence}: {'; '.join(reasons)}" for sentence, reasons in sentences if reasons)
     if recorded != logic:

@@ -1,4 +1,4 @@
-"""Moving the readers of a topic to a copy of it: their checkpoints get the position in the copy, and keep their state.
+"""Moving the readers of a topic to a copy of it: their checkpoints get its positions, and keep their state.
 
 A position of one channel means nothing on another. But a reader that has committed all records of the topic is at the
 end of the copy, too. So only such readers can be moved, and only before anything else is written to the copy.

@@ -94,7 +94,7 @@ def _remove_temporary_files(directory: Path) -> None:
 
 
 def _move_state_away(directory: Path) -> None:
-    """Move the state of an unplanned batch 0 to where Spark does not read it: Spark does not begin batch 0 with state.
+    """Move the state of an unplanned batch 0 out of Spark's reach: Spark does not begin batch 0 with state.
 
     State whose logs are missing for another reason stays, and Spark refuses to start: topics would drop what a query
     writes in a batch that they already have under its id.

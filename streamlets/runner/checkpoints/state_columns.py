@@ -1,5 +1,7 @@
-"""The schema of a query's state in its checkpoint: columns of keys and values as Spark stored them, and what Spark does
-not store: windows, and the logic that determines the content of the state."""
+"""The schema of a query's state in its checkpoint: columns of keys and values as Spark stored them.
+
+In addition, there is what Spark does not store: windows, and the logic that determines the content of the state.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,10 @@ _LOGIC = "logic.json"
 
 
 def state_of(checkpoint: Path) -> tuple[DescribedOperator, ...]:
-    """Return the stateful operators of a query in Spark's order, with the columns of their state where these can be
-    read; no Spark is needed."""
+    """Return the stateful operators of a query in Spark's order, with the readable columns of their state.
+
+    No Spark is needed.
+    """
     return tuple(
         DescribedOperator(name, _stores(checkpoint / "state" / str(number))) for number, name in operators(checkpoint)
     )
@@ -55,7 +59,7 @@ def recorded_logic(checkpoint: Path) -> DescribedLogic | None:
 
 
 def record_logic(checkpoint: Path, logic: DescribedLogic) -> None:
-    """Store what determines the content of a query's state in its checkpoint, whose directory is created if necessary.
+    """Store the logic of a query's state in its checkpoint, whose directory is created if necessary.
 
     Raises:
         OSError: the file cannot be written.

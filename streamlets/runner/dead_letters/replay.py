@@ -1,4 +1,4 @@
-"""Replay of dead letters: letters that now fit the contract of their outlet are written to its topic, exactly once.
+"""Replay of dead letters: letters that now fit their outlet's contract are written to its topic, exactly once.
 
 A letter is a row of an outlet, so a replay writes it through that outlet again. The schema may have been at fault and
 now has another symbol or allows a null. A message of an inlet is decoded again, as its schema may be known by now, and
@@ -74,7 +74,7 @@ def replay(
         topic: the topic of dead letters.
         outlets: the outlets that they are replayed to.
         wanted: selects the letters.
-        dry: only return what a replay would do.
+        dry: only return the result that a replay would have.
         at_once: the number of letters per decision and commit.
 
     Raises:

@@ -17,7 +17,7 @@ class DriverPlan:
     """A driver process: its name and its part of the application.
 
     Arguments:
-        plan: the application with the streamlets of this driver, whose process-wide settings are those of the plan.
+        plan: the application with the streamlets of this driver, whose process-wide settings are the plan's.
     """
 
     name: str

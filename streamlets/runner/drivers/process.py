@@ -180,7 +180,7 @@ class Process:
 
 
 def _kill_java(process: int) -> None:
-    """Make sure that the Java process of an exited driver has exited before another one continues from its checkpoints.
+    """Make sure that the Java process of an exited driver has exited before another continues from its checkpoints.
 
     It exits by itself, but may finish a batch first.
     """

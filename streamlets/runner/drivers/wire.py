@@ -70,8 +70,10 @@ class Wire:
             raise BrokenWireError(f"a message cannot be read: {error}") from error
 
     def end(self) -> None:
-        """Receive no more: `receive` returns the messages that have arrived, then None. To be called when the other
-        process has exited, as a process that it had forked may keep its end open."""
+        """Receive no more: `receive` returns the messages that have arrived, then None.
+
+        To be called when the other process has exited, as a process that it had forked may keep its end open.
+        """
         with suppress(OSError):
             self._end.shutdown(socket.SHUT_RD)
 

@@ -1,5 +1,8 @@
-"""`Event`: the base class of everything that happens in a run. A subclass is all that an event needs: its fields, how
-much it matters, its line for people, and its effect on the status."""
+"""`Event`: the base class of everything that happens in a run.
+
+A subclass is all that an event needs: its fields, how much it matters, its line for people, and its effect on the
+status.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,10 @@ from streamlets.runner.events.status import RunStatus, UnitId, UnitStatus
 
 
 class Importance(IntEnum):
-    """How much an event matters. The status and JSON have all events; each other view shows those from one of these
-    levels on."""
+    """How much an event matters.
+
+    The status and JSON have all events; each other view shows events from one of these levels on.
+    """
 
     DATA = 0
     """Only in the status and in JSON, such as a measurement."""

@@ -25,8 +25,11 @@ class LateRows:
     _reported: dict[UnitId, float] = field(default_factory=dict)
 
     def reports(self, event: Event) -> Iterator[RowsLate]:
-        """Yield the reports due before an event: a unit's first late rows, its sum every ten minutes while it grows,
-        and all sums before the run ends."""
+        """Yield the reports due before an event.
+
+        A unit's first late rows are reported, its sum every ten minutes while it grows, and all sums before the run
+        ends.
+        """
         match event:
             case RecordsLate(unit=unit, records=records):
                 self._known[unit] += records

@@ -10,12 +10,12 @@ from streamlets.runner.events.event import Event, Importance, UnitEvent
 
 @dataclass(frozen=True, slots=True)
 class RowsInState(UnitEvent):
-    """Rows remain in the state of an operator when a bounded run is over.
+    """Rows remain in the state of an operator when a bounded run has ended.
 
     Arguments:
         operator: the operator, such as `aggregation` or `join (left side)`.
         rows: the number of rows in its state (of groups, for an aggregation).
-        note: what they wait for, as far as known.
+        note: what they wait for, if known.
     """
 
     usually = Importance.NOTICE
@@ -33,8 +33,9 @@ class RowsInState(UnitEvent):
 
 @dataclass(frozen=True, slots=True)
 class RowsLate(UnitEvent):
-    """A unit's watermark has dropped rows; reported once in a while, and for the last time when the run ends. Those of
-    `RecordsLate` are not among them.
+    """A unit's watermark has dropped rows, without the records of `RecordsLate`.
+
+    It is reported once in a while, and for the last time when the run ends.
 
     Arguments:
         rows: the number of rows since the run started, at least. Spark counts what reaches the stateful operators,

@@ -255,8 +255,11 @@ class RunStatus:
 
     @property
     def health(self) -> str:
-        """`running`, `degraded` (a streamlet failed for good while the others go on), `draining`, `stopping` (at once)
-        or `ended`; `starting`, `backing-off` or `paused` while no streamlet is shown as running."""
+        """The state of the run as a whole.
+
+        It is `running`, `degraded` (a streamlet failed for good while the others go on), `draining`, `stopping` (at
+        once) or `ended`; `starting`, `backing-off` or `paused` while no streamlet is shown as running.
+        """
         if self.ended is not None:
             return "ended"
         if self.stopping:
@@ -286,7 +289,7 @@ class RunStatus:
 
 
 def wait_text(waiting: str, since: float | None, until: float | None, now: float) -> str:
-    """Return what a unit waits for with the time that has passed and the limit, if there is one.
+    """Return the reason why a unit waits, with the time that has passed and the limit, if there is one.
 
     Arguments:
         waiting: what it waits for, such as `waiting for clicks`.

@@ -1,4 +1,4 @@
-"""The status of a run as JSON data, and back. Keys are the names of fields, but for those that users know by others."""
+"""The status of a run as JSON data, and back. Keys are the names of fields, unless users know another name."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class UnitProgressed(UnitEvent):
         rows_out: rows that it wrote, by the name of the outlet or sink.
         dead_letters: rows that broke a contract.
         late: rows dropped by the watermark, at least; see `RowsLate`.
-        backlog: records not yet read, by inlet, as far as known.
+        backlog: records not yet read, by inlet, where known.
         pending_rows: rows in state (windows, joins) after the batch that will still be emitted.
         seconds: the duration of the batch.
         watermark: ISO time, if the query has one.
@@ -190,7 +190,7 @@ class UnitMeasured(UnitEvent):
         backlog: records that it has not committed, by inlet; None if unknown. What a unit reports about anything else
             stays as it is.
         running: the running batch and its start; None without one.
-        tasks: the tasks of a batch source; None leaves what is known of them as it is.
+        tasks: the tasks of a batch source; None leaves the known tasks as they are.
     """
 
     usually = Importance.DATA

@@ -1,4 +1,4 @@
-"""Requests from other terminals to a runner: each request is a file in the state directory, and so is its answer.
+"""Requests from other terminals to a runner: requests and answers are files in the state directory.
 
 Only the user of a run, and root, can control its runner: each request must be a file of theirs. This works wherever the
 state directory does: in containers, on shared file systems, under paths that are too long for a socket.
@@ -184,7 +184,7 @@ class Control:
         self._over.set()
         self._thread.join()
         for id in list(self._open):
-            self.answer(id, "the run is over")
+            self.answer(id, "the run has ended")
 
     def _listen(self) -> None:
         while not self._over.wait(LOOK_EVERY):

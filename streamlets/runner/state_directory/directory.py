@@ -1,4 +1,4 @@
-"""The directory with everything of an application that outlives a run, and the lock that gives it a single owner."""
+"""The directory with everything of an application that outlives a run, and the lock for its single owner."""
 
 from __future__ import annotations
 
@@ -244,8 +244,10 @@ class StateDirectory:
 
 
 def is_application(directory: Path) -> bool:
-    """Return whether a directory has the state of an application: the lock, which a run creates before anything else,
-    or, in a partial copy, a topic or a checkpoint."""
+    """Return whether a directory has the state of an application.
+
+    It has the lock, which a run creates before anything else, or, in a partial copy, a topic or a checkpoint.
+    """
     return (directory / LOCK).is_file() or any(
         True for pattern in ("topics/*/*/_delta_log", "checkpoints/*/*/offsets") for _ in directory.glob(pattern)
     )
@@ -260,8 +262,10 @@ def applications_in(root: Path) -> tuple[str, ...]:
 
 
 def _restrict(directory: Path, mode: int) -> None:
-    """Set the mode of a directory but keep its setgid bit. A directory of another user is left as it is, since only its
-    owner may change the mode."""
+    """Set the mode of a directory but keep its setgid bit.
+
+    A directory of another user is left as it is, since only its owner may change the mode.
+    """
     current = stat.S_IMODE(directory.stat().st_mode)
     wanted = mode | (current & stat.S_ISGID)
     if current != wanted:

@@ -44,8 +44,10 @@ class Places:
         return text
 
     def present(self, value: Any) -> Any:
-        """Return a value of JSON in which paths below an earlier place are paths below the present one. A file that is
-        only at the earlier place is still meant there."""
+        """Return a value of JSON in which paths below an earlier place are paths below the present one.
+
+        A file that is only at the earlier place is still meant there.
+        """
         match value:
             case str():
                 return self._present_path(value)
@@ -156,14 +158,14 @@ def _notice(before: StatePlace, now: StatePlace, rewritten: int) -> str:
     lists = f" in {counted(rewritten, 'list')} of Spark" if rewritten else ""
     text = (
         f"its state was written at {old} and is used at {new} now: keys and tasks of batch sources, and files that "
-        f"file sources have read{lists}, are found below the new place; other absolute paths, such as those of sinks "
+        f"file sources have read{lists}, are found below the new place; other absolute paths, such as paths of sinks "
         "and of `checkpointLocation`, are used as they are"
     )
     original = Path(before.state or before.places.project)
     if before.state and original.is_dir() and is_application(original) and _id(original) in ("", before.id):
         text += (
             f". {original} still exists, so this is a copy: do not run both if they write to the same tables, files or "
-            "Kafka topics, which take the batches of both for those of one query, so that records are lost or mixed; "
+            "Kafka topics, which take the batches of both for batches of one query, so that records are lost or mixed; "
             "start the copy from scratch with `--fresh`"
         )
     return text

@@ -1,4 +1,4 @@
-"""The check that a state directory belongs to the user who uses it: only then nobody else controls the application."""
+"""The check that a state directory belongs to its user: only then nobody else controls the application."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def require_own_place(directory: Path) -> None:
 
 
 def require_own_state(directory: Path) -> None:
-    """Require that no other user, except root, made what is in the state directory of an application, or can change it.
+    """Require that no other user, except root, made or can change the state directory of an application.
 
     Everything that changes the state, or that has the state decide what is run, calls this first. Commands that only
     read do not: with `flow.state-access = group` they read the state of others. Of the content the upper levels are

@@ -65,8 +65,11 @@ class Attempts:
         return replace(self, proved=now if self.proved is None else self.proved, causes=(), disturbances=0)
 
     def failed(self, cause: str) -> Attempts:
-        """Record a failure. Causes that differ only in numbers (of tasks, ports, processes) or below their first line
-        (such as rows) count as the same."""
+        """Record a failure.
+
+        Causes that differ only in numbers (of tasks, ports, processes) or below their first line (such as rows) count
+        as the same.
+        """
         first = cause.partition("\n")[0]
         return replace(self, causes=(*self.causes, re.sub(r"\d+", "0", first))[-_ALL_FAILURES:], disturbances=0)
 
@@ -76,8 +79,10 @@ class Attempts:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the unit of a bounded run should fail for good: the same failure four times, or twelve failures of
-        any kind, since rows were last processed."""
+        """Whether the unit of a bounded run should fail for good.
+
+        It should after four equal failures, or twelve of any kind, since rows were last processed.
+        """
         return (
             len(self.causes) >= _ALL_FAILURES
             or self.disturbances >= _ALL_FAILURES

@@ -69,8 +69,10 @@ def _rows_of(
 def inlet_of(
     position: Position | None, inlets: tuple[InletPlan, ...], topics: Mapping[str, TopicResource]
 ) -> InletPlan | None:
-    """Return the inlet that a source reads, from a position in it; None for a source of the author's own. Of several
-    inlets of a topic it is the first."""
+    """Return the inlet that a source reads, from a position in it; None for a source of the author's own.
+
+    Of several inlets of a topic it is the first.
+    """
     return next(iter(inlets_of(position, inlets, topics)), None)
 
 

@@ -108,7 +108,7 @@ def test_invalid_requests_are_ignored_and_unanswered_ones_are_refused_at_the_end
             time.sleep(0.01)
         control.close()
         assert taken == ["restart"]
-        assert json.loads((state.control / f"{wanted.id}.answer").read_text()) == {"refused": "the run is over"}
+        assert json.loads((state.control / f"{wanted.id}.answer").read_text()) == {"refused": "the run has ended"}
         assert list(state.control.glob("*.request")) == []
 
 
