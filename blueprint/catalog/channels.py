@@ -1,4 +1,4 @@
-"""What is known of a channel without opening it."""
+"""The declared traits of channels, known without opening them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TopicSettings:
         options: the settings of the topic; see `TopicPlan.options`.
         channel_options: the settings of the application for the channel; see `TopicPlan.channel_options`.
         location: see `ChannelTraits.location`, which returns it; "" before that.
-        contracts: the contracts of its ports, as far as they are known, for `ChannelTraits.problems`.
+        contracts: the known contracts of its ports, for `ChannelTraits.problems`.
         is_read: whether an inlet reads it, for `ChannelTraits.problems`.
     """
 
@@ -126,7 +126,7 @@ class ChannelTraits:
         name: the name in the blueprint.
         real_time: whether it supports real-time triggers.
         reserved: the name prefixes that it uses internally, which topics must not have.
-        settings: the settings that it adds to topics, ports and the application. Those of the application are below
+        settings: the settings that it adds to topics, ports and the application. Settings of the application are below
             `flow.<name>`. Keys of a group of free-form settings (`OPTIONS`) may be settings themselves.
         location: returns what distinguishes topics of the same name, such as the servers of a cluster; default: the
             channel has one location.

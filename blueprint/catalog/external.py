@@ -38,7 +38,7 @@ class WrittenDirectory:
 
 @dataclass(frozen=True, slots=True)
 class ReadPath:
-    """A path outside of topics whose files are a stream of records; `flow verify` reports streamlets that write them.
+    """A path outside of topics whose files are a stream of records; `flow verify` reports streamlets that write it.
 
     Arguments:
         parameter: the key of the parameter that sets it, and keys inside its value.

@@ -49,7 +49,7 @@ class VolumeMountDescriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamletDescriptor:
-    """A streamlet as configured: everything that is known without running it. Ports and parameters are sorted by name.
+    """A streamlet as configured: everything known without running it. Ports and parameters are sorted by name.
 
     `parameter_problems` are the problems that the streamlet reports about the values of the request. If there are none,
     `external` has what it reads, writes and requires outside of its topics.

@@ -1,4 +1,4 @@
-"""Codecs between JSON and dataclasses: each reads a value, or reports a mistake and its place, and writes values.
+"""Codecs between JSON and dataclasses: each reads a value, or reports a mistake at its place, and writes values.
 
 The fields of a dataclass are its format: `codec_of` returns a codec for their types, `key` adds what types do not say.
 """

@@ -119,7 +119,7 @@ def _renamed_only(old: DescribedLogic, new: DescribedLogic) -> bool:
 
 def _settings(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
     for name in sorted(set(old) | set(new)):
-        # A version of Spark may not have a setting. Those of `LEGACY` are recorded only where they are set.
+        # A version of Spark may not have a setting. Settings in `LEGACY` are recorded only where they are set.
         known = name in old and name in new
         if old.get(name) != new.get(name) and (known or name.startswith(LEGACY)):
             yield f"`{name}` was `{old.get(name, 'not set')}`, and is now `{new.get(name, 'not set')}`"

@@ -275,7 +275,7 @@ def finding(
         help: as in `Diagnostic`.
         frames: as in `Diagnostic`.
         fix: as in `Diagnostic`.
-        severity: the severity; default: that of the code.
+        severity: the severity; default: the severity of the code.
         streamlets: as in `Diagnostic`, in any number of times each.
         topics: as in `Diagnostic`.
 

@@ -92,7 +92,7 @@ def _with_outlet_settings(
 def with_topic_schemas(
     blueprint: Blueprint, described: Mapping[str, StreamletDescriptor | LoadFailure]
 ) -> dict[str, StreamletDescriptor | LoadFailure]:
-    """Return descriptors in which an inlet without a schema has that of its topic, if all producers write the same.
+    """Return descriptors in which an inlet without a schema has its topic's schema, if all producers write the same.
 
     If the schema of a producer cannot be determined, another finding explains it, and the inlet has no problem.
 
@@ -132,8 +132,7 @@ def _parameters(value: Value | None) -> Mapping[str, Value]:
 
 
 def _ports(value: Value | None) -> Mapping[str, PortSetting]:
-    """Return schemas set by configuration: `inlets.in = path`, or `inlets.in.schema = path` (or a schema as an
-    object)."""
+    """Return schemas set by configuration: `inlets.in = path`, or `inlets.in.schema = path` (or a schema object)."""
     settings = {}
     for name, port in value.fields.items() if isinstance(value, ObjectValue) else ():
         schema = port.fields.get("schema") if isinstance(port, ObjectValue) else port

@@ -107,8 +107,7 @@ def _with_path(values: Mapping[str, Any], keys: tuple[str, ...], path: Path) -> 
 
 
 def _directories(draft: Draft, ref: str, descriptor: StreamletDescriptor, directory: Path) -> dict[str, str]:
-    """Return the directories of volume mounts: the configured ones, relative to the file that sets them, else the
-    declared ones."""
+    """Return the directories of volume mounts: configured (relative to the file that sets them), else declared."""
     directories = {
         name: str(path_start(value, directory) / str(plain(value)))
         for name, value in draft.section(ref, "volume-mounts").items()

@@ -59,7 +59,7 @@ class Verification:
         plan: the application with every setting resolved; None when there is an error, or it was not requested.
         sources: the texts that the findings point into.
         checked: the number of streamlets, topics and other things that were checked.
-        graph: streamlets and topics as far as they could be read, even if there are errors.
+        graph: the streamlets and topics that could be read, even if there are errors.
         settings: the `flow` section over the blocks of the blueprint; None when a text cannot be read.
         known: the settings that the application may have, as a tree.
         queries: the queries of the streamlets' logic, where it was built.
@@ -86,7 +86,7 @@ class Verification:
 
     @property
     def picture(self) -> Picture:
-        """The drawing of the application as far as it could be read; streamlets with errors are marked."""
+        """The drawing of the readable parts of the application; streamlets with errors are marked."""
         classes = {streamlet.ref: streamlet.class_name for streamlet in self.plan.streamlets} if self.plan else {}
         name = self.plan.name if self.plan else self.blueprint
         errors = [finding for finding in self.diagnostics if finding.severity is Severity.ERROR]
@@ -125,7 +125,7 @@ def verify(
         conf_files: files of settings, later ones win.
         arguments: `key=value` settings, which win over files.
         environment: the fallback of `${NAME}`.
-        working_directory: the directory that relative paths start from: that of the process, because findings show
+        working_directory: the directory in which relative paths start: the one of the process, because findings show
             places relative to it.
         logic: builds and checks the streamlets' logic; None omits this check.
         state: whether to find out what the queries keep in state, if logic is built; a comparison always does.
@@ -207,7 +207,7 @@ def _unreadable(name: str, findings: Iterable[Diagnostic], sources: Sources) -> 
 def _with_rules(
     findings: list[Diagnostic], draft: Draft, tree: ObjectValue, layers: Sequence[Layer]
 ) -> list[Diagnostic]:
-    """Return the findings about the texts, and those of all rules."""
+    """Return the findings about the texts, and the findings of all rules."""
     findings += stray_findings(tree, ARGUMENTS)
     for rule in RULES:
         findings += rule(draft)
@@ -224,8 +224,10 @@ def _logic_findings(draft: Draft, built: BuiltLogic, findings: Iterable[Diagnost
 def _compared(
     against: Against | AgainstOf | None, plan: ApplicationPlan | None, draft: Draft, queries: Queries, checked: Checked
 ) -> tuple[tuple[Change, ...], Checked, tuple[Diagnostic, ...]]:
-    """Return the changes, `checked` with their number, and the findings about them; without a plan, or without a
-    readable older descriptor, there are no changes."""
+    """Return the changes, `checked` with their number, and the findings about them.
+
+    Without a plan, or without a readable older descriptor, there are no changes.
+    """
     if callable(against):
         against = against(plan) if plan is not None else None
     if against is None:
@@ -320,8 +322,7 @@ def _checked(draft: Draft) -> Checked:
 
 
 def _with_empty_includes(findings: Sequence[Diagnostic], unresolved: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Return all findings. An include that finds nothing explains why a value is not set, and is then one finding
-    with it."""
+    """Return all findings. An include that finds nothing is one finding with the value that is unset because of it."""
     empty = [finding for finding in findings if finding.code == "include-empty"]
     if not unresolved or not empty:
         return [*findings, *unresolved]

@@ -220,8 +220,9 @@ def _report(name: str, results: Sequence[Replayed], form: str, *, dry: bool) -> 
 
 
 def _plan(path: Path, conf: tuple[str, ...], state: StateDirectory) -> ApplicationPlan:
-    """Return the plan of the current version, whose contracts decide which records are replayed. Without files of
-    settings, it has the settings of the last run.
+    """Return the plan of the current version, whose contracts decide which records are replayed.
+
+    Without files of settings, it has the settings of the last run.
 
     Raises:
         SystemExit: 2, when it has errors.
@@ -236,8 +237,10 @@ def _plan(path: Path, conf: tuple[str, ...], state: StateDirectory) -> Applicati
 
 
 def _outdated(plan: ApplicationPlan, state: StateDirectory) -> dict[str, str]:
-    """Return the outlets (`streamlet.outlet`) whose records the version that is running cannot read, with the reason.
-    Without a running version there are none: `flow run` compares the versions itself."""
+    """Return the outlets (`streamlet.outlet`) whose records the running version cannot read, with the reason.
+
+    Without a running version there are none: `flow run` compares the versions itself.
+    """
     from blueprint.comparison.contracts import outdated_readers
     from streamlets.runner.deployment import running
 

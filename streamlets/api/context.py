@@ -82,8 +82,7 @@ class PortBinding(Protocol):
         output_mode: str,
         trigger: Trigger | None = None,
     ) -> DataStreamWriter:
-        """Return an unstarted writer that writes its rows to each outlet, given by name. `trigger` is the one in the
-        author's code."""
+        """Return an unstarted writer of rows to outlets, by name; `trigger` is the one in the author's code."""
 
     def task_source(self, outlet: str) -> TaskConnection:
         """Return the connection of a batch source with this outlet."""
@@ -106,7 +105,7 @@ class SparkStreamletContext:
         on_batch: called with each batch that a sink has written outside of the application, if it is counted.
         state: the state directory, which distinguishes the application from others.
         print_line: prints a line for the people who watch the run; may be called from any thread.
-        inlet_sources: the names of the sources of its inlets in checkpoints, as far as the logic has read them.
+        inlet_sources: the names in checkpoints of the sources of those inlets that the logic has read.
 
     Example:
         The directory of a checkpoint, and the value of a parameter, in a logic::

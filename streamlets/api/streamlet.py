@@ -103,8 +103,8 @@ class Streamlet:
     def declare_ports(self, inlets: Iterable[str], outlets: Iterable[str]) -> None:
         """Declare the ports that the blueprint names, if the class leaves its ports to the blueprint.
 
-        It is called once for each instance, before anything else. The default declares nothing: the ports are those of
-        the class.
+        It is called once for each instance, before anything else. The default declares nothing: the ports are the ones
+        that the class declares.
 
         Arguments:
             inlets: the names of the inlets.
@@ -137,7 +137,7 @@ class Streamlet:
         return ()
 
     def external_resources(self, configuration: Configuration) -> ExternalResources:
-        """Return what the streamlet reads, writes and requires outside of its topics; the default is nothing.
+        """Return the resources that the streamlet reads, writes and requires outside of its topics; none by default.
 
         `flow verify` reports two writers of a directory, a reader of what the application writes, and two users of a
         TCP port. It is called only if `check_parameters` has returned no problems.

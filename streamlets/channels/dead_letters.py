@@ -16,7 +16,7 @@ __all__ = ["dead_letter_columns", "dead_letter_contract"]
 
 
 def dead_letter_columns(outlet: OutletPlan, coordinates: str, version: str) -> list[Column]:
-    """Return the Spark columns of a dead letter, in the order of its contract, for rows of `conformity.with_reasons`.
+    """Return the Spark columns of a dead letter, in its contract's order, for rows of `conformity.with_reasons`.
 
     Arguments:
         outlet: the outlet whose contract the row breaks.

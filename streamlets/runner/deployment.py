@@ -32,7 +32,7 @@ from streamlets.storage.files import write_atomically
 
 
 def store_descriptor(state: StateDirectory, plan: ApplicationPlan) -> None:
-    """Store the descriptor of an application, to compare the next version with. To be called by the directory's owner.
+    """Store an application's descriptor, to compare the next version with. To be called by the directory's owner.
 
     Raises:
         StateError: the file cannot be written.
@@ -56,8 +56,7 @@ def descriptor_text(state: StateDirectory) -> str | None:
 
 
 def deployed(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> Described | None:
-    """Return the application as it last ran, with its queries and the schemas of all records in its topics; None when
-    it has never run.
+    """Return the application as it last ran, with its queries and the schemas of all records; None if it never ran.
 
     Arguments:
         state: its state directory.
@@ -75,7 +74,7 @@ def deployed(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> Describe
 
 
 def running(state: StateDirectory) -> ApplicationDescriptor | None:
-    """Return the version of an application that is running, as its run has described it; None when it is not running.
+    """Return the running version of an application, as its run has described it; None when it is not running.
 
     Raises:
         DescriptorError: the descriptor in the state directory is invalid.
@@ -86,8 +85,10 @@ def running(state: StateDirectory) -> ApplicationDescriptor | None:
 
 
 def holds_state(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> bool:
-    """Return whether a state directory has anything that a change could lose: a checkpoint of a query, or records; see
-    `deployed` for the arguments."""
+    """Return whether a state directory has a checkpoint of a query, or records, which a change could lose.
+
+    For the arguments see `deployed`.
+    """
     return bool(checkpoints_in(state.checkpoints)) or any(_written(topic) for topic in stored_topics(state, plans))
 
 
@@ -96,8 +97,8 @@ def as_run(
 ) -> ApplicationDescriptor:
     """Return a descriptor completed with the queries and the schemas of written records from a state directory.
 
-    A streamlet's queries are those of the descriptor if it has any, otherwise those of the last run. Checkpoints of
-    earlier queries stay in the state directory and are ignored.
+    A streamlet has the queries of the descriptor if there are any, otherwise the queries of the last run. Checkpoints
+    of earlier queries stay in the state directory and are ignored.
     """
     last_run = _queries_of_last_run(state)
     streamlets = {}
@@ -185,8 +186,7 @@ def _written(topic: TopicResource) -> tuple[Contract, ...] | None:
 
 
 def schema_of(state: StateDirectory, topic: str) -> Contract | None:
-    """Return the schema that an inlet, or else an outlet, of the application that last ran has for a topic; None if it
-    has none.
+    """Return the schema that an inlet, or else an outlet, had for a topic in the last run; None if there is none.
 
     Arguments:
         topic: the id of the topic.

@@ -23,8 +23,9 @@ class UnitKind(Protocol):
     """What runs a kind of streamlets. If they have queries on Spark, the launcher of the run starts these."""
 
     def host(self, context: HostContext) -> Host | None:
-        """Return the host of the units that its streamlets have without Spark, in the runner's process; None if they
-        have none. No unit is started.
+        """Return the host of the units that its streamlets have without Spark, in the runner's process, or None.
+
+        No unit is started.
 
         Arguments:
             context: its plan has the streamlets of this kind.

@@ -201,7 +201,7 @@ def run(
 
 
 def _take_place(plan: ApplicationPlan, state: StateDirectory) -> str:
-    """Record where the state and the project are; return what people should know if they were elsewhere.
+    """Record where the state and the project are; return a notice for people if they were elsewhere.
 
     Raises:
         StateError: the state directory cannot be written.
@@ -371,8 +371,11 @@ class _Supervision:
         return reason
 
     def _repeated(self, fact: Fact) -> bool:
-        """Return whether a fact is a loss of records that was reported: a query finds it at its start or after a batch,
-        and so does the maintenance of topics. A loss that has grown is reported again."""
+        """Return whether a fact is a loss of records that was reported.
+
+        A query finds it at its start or after a batch, and so does the maintenance of topics. A loss that has grown is
+        reported again.
+        """
         if not isinstance(fact, Seen) or not isinstance(fact.event, RecordsMissed):
             return False
         key = (fact.event.topic, fact.event.reader, fact.event.first)

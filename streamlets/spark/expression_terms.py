@@ -256,7 +256,7 @@ class ExpressionTerms:
 
 
 def _are_children(numbers: Sequence[object], first: int, children: Sequence[Expression]) -> bool:
-    """Return whether numbers are those of the next children: the JSON has the first of equal ones instead of each."""
+    """Return whether numbers refer to the next children: the JSON has the first of equal ones instead of each."""
     return first + len(numbers) <= len(children) and all(
         number == place or (type(number) is int and 0 <= number < place and _same(children[number], children[place]))
         for place, number in enumerate(numbers, first)

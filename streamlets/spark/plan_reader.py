@@ -340,7 +340,7 @@ def _either(name: str, alternatives: list[Term]) -> Term:
 
 
 def _projections(part: PlanPart) -> list[list[Expression]]:
-    """Return the rows that a node makes of each one, from Java: the JSON does not have those of `unpivot`."""
+    """Return the rows that a node makes of each one, from Java: the JSON does not have the rows of `unpivot`."""
     rows = part.node.projections()
     return [[expression_of(row.apply(index)) for index in range(row.size())]
             for row in map(rows.apply, range(rows.size()))]  # fmt: skip

@@ -33,7 +33,7 @@ def query_logic(
     mask: Callable[[str], str] = str,
     inlet_sources: Collection[str] | None = None,
 ) -> DescribedLogic:
-    """Return what determines the content of the state of a query.
+    """Return the logic that determines the content of the state of a query.
 
     Arguments:
         frame: the rows that it writes.
@@ -56,13 +56,13 @@ def query_logic(
 def logic_of(
     frame: DataFrame, mode: str, streamlet: StreamletPlan, inlet_sources: Collection[str] | None = None
 ) -> DescribedLogic:
-    """Return what determines the content of the state of a streamlet's query; see `query_logic`."""
+    """Return the logic that determines the content of the state of a streamlet's query; see `query_logic`."""
     inlets = (tuple(field.name for field in inlet.contract.record.fields) for inlet in streamlet.inlets)
     return query_logic(frame, mode, inlets, streamlet_secrets(streamlet).masked, inlet_sources)
 
 
 def _subquery(node: Any, around: Surroundings, inlet_sources: Collection[str] | None) -> str:
-    """Return what determines the rows of a plan inside of an expression, which is a node in Java."""
+    """Return the logic of a plan inside of an expression, which is a node in Java."""
     plan = part_of(node)
     reader = PlanReader((), replace(around, code=code_digests(plan)), inlet_sources)
     results = [term.text for _, term in reader.read(plan)]

@@ -1,4 +1,4 @@
-"""Expressions in a normal form: equal texts for expressions that Spark cannot tell apart, however they are written.
+"""Expressions in a normal form: equal texts for expressions that are equal to Spark, however written.
 
 Only what holds for all values is used, null and NaN among them. The operands of a sum are ordered but not regrouped,
 because sums of doubles depend on the grouping.
@@ -227,7 +227,7 @@ def _number(text: str, type: str) -> Number | None:
 
 
 def _calculated(operator: str, left: Term, right: Term, type: str | None) -> Number | None:
-    """Return the result of a calculation with numbers, None if it is not exactly that of Spark."""
+    """Return the result of a calculation with numbers, None if it is not exactly Spark's result."""
     one, other = left.number, right.number
     if type is None or one is None or other is None or isinstance(one, Decimal) or isinstance(other, Decimal):
         return None
@@ -246,7 +246,7 @@ def _calculated(operator: str, left: Term, right: Term, type: str | None) -> Num
 
 
 def _converted(term: Term, type: str) -> Number | None:
-    """Return a number as another type of numbers, None if it is not one, or is not exactly that of Spark."""
+    """Return a number as another type of numbers, None if it is not one, or is not exactly Spark's number."""
     value = term.number
     if value is None or isinstance(value, float):
         return None

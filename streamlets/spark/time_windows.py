@@ -1,4 +1,4 @@
-"""The time windows in expressions: Spark makes structures of `window` and `session_window`, with arithmetic in them."""
+"""The time windows in expressions: Spark makes structures with arithmetic of `window` and `session_window`."""
 
 from __future__ import annotations
 

@@ -144,8 +144,8 @@ class ApplicationUnderTest:
     def topic(self, topic_id: str) -> TopicTap:
         """Return a topic of the application, to write and read records.
 
-        Records are written with the schema of the first producer and read with that of the first consumer; a topic that
-        has only one of both uses its schema for both.
+        Records are written with the schema of the first producer and read with the schema of the first consumer; a
+        topic that has only one of both uses its schema for both.
 
         Arguments:
             topic_id: the key of the topic in the blueprint.

@@ -93,8 +93,9 @@ class OutsidePaths:
         return {"statements": statements, "file": ""}
 
     def _sink(self, name: str, options: Mapping[str, Any], directory: Path, output: str) -> tuple[str, dict[str, Any]]:
-        """Return a sink and its options as they are in tests: of a sink whose output is not files in a directory, the
-        records are written to Parquet files instead.
+        """Return a sink and its options as they are in tests.
+
+        Records of a sink whose output is not files in a directory are written to Parquet files instead.
 
         Arguments:
             name: the name of the sink.

@@ -108,7 +108,7 @@ def unknown_channels(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _channel_span(draft: Draft, id: str) -> Span:
-    """Return the place of the setting that gives a topic its channel; that of the topic if none does."""
+    """Return the place of the setting that gives a topic its channel; the place of the topic if none does."""
     value = draft.topic_setting(id, "channel") or draft.settings.get("channel")
     return span_of(value) if value is not None and not is_null(value) else draft.blueprint.topics[id].key
 
@@ -245,7 +245,7 @@ def problems_of_channels(draft: Draft) -> Iterator[Diagnostic]:
 
 
 def problems_of_inlets(draft: Draft) -> Iterator[Diagnostic]:
-    """The settings of an inlet for the channel of its topic are consistent, with those of the outlets that write it."""
+    """The settings of an inlet for its topic's channel are consistent, also with the settings of its writers."""
     if draft.misfits:
         return
     writers: dict[str, list[PortKey]] = defaultdict(list)

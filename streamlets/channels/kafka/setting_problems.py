@@ -1,4 +1,4 @@
-"""What `flow verify` finds in the settings of clients, topics and the schema registry, by the tables of their names."""
+"""Problems with the settings of clients, topics and the schema registry, by the tables of their names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXPECTED = {"int": "an integer", "float": "a number", "bool": "`true` or `false
 
 
 def topic_problems(topic: TopicSettings) -> Iterator[TopicProblem]:
-    """Yield what is wrong with the settings of a topic in its cluster, and with its format."""
+    """Yield problems with the settings of a topic in its cluster, and with its format."""
     config = {key: str(value) for key, value in _group(topic, "topic").items() if key not in _LAYOUT}
     paths = {key: ("topic", *key.split(".")) for key in config}
     yield from known_problems(config, paths, TOPIC, "Kafka's topics")
@@ -69,7 +69,7 @@ def servers_problems(servers: str, path: tuple[str, ...]) -> Iterator[TopicProbl
 
 
 def _wrong_value(value: str, kind: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return what is expected instead of a value, and help; None if the value is of the kind."""
+    """Return the expected values instead of a wrong one, and help; None if the value is of the kind."""
     if kind in _NUMBERS:
         return None if re.fullmatch(_NUMBERS[kind], value.strip()) else (_EXPECTED[kind], ())
     allowed = kind.split()

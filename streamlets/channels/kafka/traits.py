@@ -1,4 +1,4 @@
-"""What verification knows of the kafka channel: its settings, and what is wrong with those of a topic."""
+"""The traits of the kafka channel for verification: its settings, and problems with the settings of a topic."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _OWN = {
 
 
 def problems(topic: TopicSettings) -> Iterator[TopicProblem]:
-    """Yield what is wrong with the cluster of a topic, and with its client settings."""
+    """Yield problems with the cluster of a topic, and with its client settings."""
     yield from _cluster_problems(topic)
     yield from _client_problems(topic)
     yield from topic_problems(topic)

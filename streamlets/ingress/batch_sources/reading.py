@@ -131,8 +131,7 @@ class TaskReader:
         self._contract = parse_contract(settings.contract)
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """Yield the records of a task and its dead letters, in batches of `schema_of`. An attempt that fails yields
-        nothing.
+        """Yield the records and dead letters of a task, in batches of `schema_of`. A failed attempt yields nothing.
 
         Raises:
             TaskFailedError: all attempts have failed, and the source is set to fail then.
@@ -189,8 +188,9 @@ class TaskReader:
 
 
 class SourceInstance:
-    """Reads tasks in this process with one instance of a source, which is opened for the first task and again after
-    each failure.
+    """Reads tasks in this process with one instance of a source.
+
+    The instance is opened for the first task and again after each failure.
 
     Arguments:
         settings: the settings of the source.

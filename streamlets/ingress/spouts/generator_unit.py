@@ -93,7 +93,7 @@ class GeneratorUnit:
 def deliver(
     spout: GeneratorSpout, out: SpoutOutput, writer: TransactionWriter, is_stopped: Callable[[], bool]
 ) -> Iterator[Committed]:
-    """Commit what a generator spout yields, and yield what was committed.
+    """Commit the transactions of a generator spout, and yield the commits.
 
     Arguments:
         spout: the spout.

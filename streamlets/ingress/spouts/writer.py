@@ -117,8 +117,10 @@ class TransactionWriter:
         return self._outlets[name]
 
     def commit_rows(self, outlet: OutletPlan, rows: Iterable[Row], marker: bytes | None) -> Committed:
-        """Append rows in one commit, which is durable when this returns. Rows that break the contract become dead
-        letters if the outlet has them; these are committed before, so that none is lost.
+        """Append rows in one commit, which is durable when this returns.
+
+        Rows that break the contract become dead letters if the outlet has them; these are committed before, so that
+        none is lost.
 
         Raises:
             RefusedError: a row breaks the contract of an outlet without dead letters, or a file cannot be decoded.

@@ -53,8 +53,9 @@ class TriggererContext:
         return read_secret(setting, self.directory, self.secrets)
 
     def run_in_thread(self, work: Callable[[], object], name: str) -> None:
-        """Run `work` in a thread of its own. An exception in it fails the source: without that, it would wait for ever
-        for a trigger.
+        """Run `work` in a thread of its own.
+
+        An exception in it fails the source: without that, it would wait for ever for a trigger.
 
         Arguments:
             work: what to run.
@@ -109,7 +110,7 @@ class TriggererOption:
 
 
 class Triggerer(Protocol):
-    """Calls for discoveries. It is created by its class without arguments, in the runner, for each start of the source.
+    """Calls for discoveries. It is created by its class without arguments, in the runner, for each source start.
 
     A class may also have a method `problems(config, context)` that yields a `TriggererProblem` for each mistake in the
     configuration, without effects: `flow verify` calls it. It may have an attribute `options`, a tuple with a
@@ -128,8 +129,9 @@ class Triggerer(Protocol):
         """
 
     def start(self, trigger: Trigger) -> None:
-        """Begin to call `trigger`, from a thread of its own (`context.run_in_thread`), and return at once. An exception
-        here or in that thread fails the source, which is started again later.
+        """Begin to call `trigger`, from a thread of its own (`context.run_in_thread`), and return at once.
+
+        An exception here or in that thread fails the source, which is started again later.
 
         Arguments:
             trigger: requests a discovery; it returns at once, and may be called from any thread.

@@ -15,7 +15,7 @@ class ImmediateTriggerer:
     options: tuple[TriggererOption, ...] = ()
 
     def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:
-        """Yield what is wrong with the configuration, which must be empty."""
+        """Yield problems with the configuration, which must be empty."""
         yield from unknown_keys(config, self.options)
 
     def init(self, config: Mapping[str, Any], context: TriggererContext) -> None:

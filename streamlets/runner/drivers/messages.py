@@ -1,4 +1,4 @@
-"""The messages between the runner and a driver process: orders to the driver; facts and other reports to the runner.
+"""The messages between runner and driver process: orders to the driver; facts and other reports to the runner.
 
 The facts `Started`, `Progressed`, `Ended`, `Seen` and `Lost` are sent as they are.
 """
@@ -74,8 +74,10 @@ class LocateBatch:
 
 @dataclass(frozen=True, slots=True)
 class ReportState:
-    """Report the rows that remain in the state of units with `StateReport`, given the number of rows in state after
-    the last batch of each, if known."""
+    """Report the rows that remain in the state of units with `StateReport`.
+
+    The order has the number of rows in state after the last batch of each unit, if known.
+    """
 
     rows: Mapping[UnitId, int | None]
 

@@ -167,8 +167,8 @@ class DriverProcess:
     def rows_in_state(
         self, rows: Mapping[UnitId, int | None], patience: float = _STOP_PATIENCE
     ) -> tuple[RowsInState, ...]:
-        """Return the rows that remain in the state of its units; () if Spark is not running, or without an answer
-        within `patience` seconds."""
+        """Return the rows that remain in the state of its units; () without Spark, or an answer in `patience`
+        seconds."""
         with self._lock:
             if self._process is None or not self._up:
                 return ()

@@ -24,8 +24,10 @@ class Unit(Protocol):
 
     @property
     def wall_clock(self) -> bool:
-        """Whether its batches are triggered by the wall clock of its host, as in Spark: if the clock is set back, the
-        next one comes so much later, unless the unit is started again."""
+        """Whether its batches are triggered by the wall clock of its host, as in Spark.
+
+        If the clock is set back, the next one comes so much later, unless the unit is started again.
+        """
 
     @property
     def retry(self) -> Retry: ...

@@ -8,8 +8,9 @@ from streamlets.runner.supervision.watched import FINAL, Watched
 
 
 class Steering:
-    """Pauses, resumes and restarts streamlets, and stops queries. Each of these returns the reason for a refusal, empty
-    if it is carried out.
+    """Pauses, resumes and restarts streamlets, and stops queries.
+
+    Each of these returns the reason for a refusal, empty if it is carried out.
 
     Arguments:
         drain_within: seconds after which a draining unit is stopped at once; None for never.
@@ -44,8 +45,10 @@ class Steering:
         return "" if paused else f"`{streamlet}` is not paused"
 
     def restart(self, streamlet: str, cause: str) -> str:
-        """Drain a streamlet's queries and start them again; also if they have failed for good, have completed, or wait
-        for their next attempt."""
+        """Drain a streamlet's queries and start them again.
+
+        This includes queries that have failed for good, have completed, or wait for their next attempt.
+        """
         if refusal := self._refusal(streamlet):
             return refusal
         units = self._roster.of(streamlet)
@@ -81,8 +84,7 @@ class Steering:
         return ""
 
     def restart_triggered(self, cause: str) -> None:
-        """Restart each running unit whose batches are triggered by the wall clock and that is not being drained or
-        stopped."""
+        """Restart each running unit with batches triggered by the wall clock that is not being drained or stopped."""
         for watched in self._roster:
             triggered = watched.unit.wall_clock and watched.state == "running"
             if triggered and not watched.asked and not self._roster.ending:

@@ -199,7 +199,7 @@ class FollowUps:
         key = (read.query, read.inlet.name, what)
         try:
             work(read)
-        except Exception as error:  # noqa: BLE001 - Spark's, Kafka's and those of the file system; see the module
+        except Exception as error:  # noqa: BLE001 - errors of Spark, Kafka or the file system; see the module
             text = f"{what.format(read.inlet.name)}: {_first_line(error)}"
             if what == _LETTERS:
                 self._unwritten[read.query, read.inlet.name] = text
@@ -227,8 +227,10 @@ class FollowUps:
         return Position(at) if at is not None and owned else None
 
     def _source(self, read: _Read) -> str:
-        """Return the name of the source that reads an inlet, which other reports of missed records have, too. The
-        checkpoint is read for it once."""
+        """Return the name of the source that reads an inlet, which other reports of missed records have, too.
+
+        The checkpoint is read for it once.
+        """
         key = read.query, read.inlet.name
         if key not in self._sources:
             checkpoint = read_checkpoint(self._checkpoints / read.query)

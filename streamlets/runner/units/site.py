@@ -1,4 +1,4 @@
-"""`Site`: a streamlet on a Spark, with its session and its ports joined to topics; builds and starts its queries."""
+"""`Site`: a streamlet on a Spark, with its session and ports joined to topics; builds and starts its queries."""
 
 from __future__ import annotations
 
@@ -305,8 +305,9 @@ def drops_known_batches(
 def require_reported_inlets(
     query: str, plan: StreamletPlan, topics: Mapping[str, TopicResource], place: SourceLocation | None = None
 ) -> None:
-    """Check that no inlet of a streamlet with a real-time query omits messages: Spark's progress reports of real-time
-    mode do not have the counts by which they would be found.
+    """Check that no inlet of a streamlet with a real-time query omits messages.
+
+    Spark's progress reports of real-time mode do not have the counts by which they would be found.
 
     Raises:
         StreamletError: an inlet writes messages that are not records to the dead letters.

@@ -213,8 +213,11 @@ class _SparkUnit:
 
 
 class QueryUnit(_SparkUnit):
-    """A query as a unit. Its first run starts the query that was built, if given; each later run builds the streamlet
-    again and starts the query with the same name."""
+    """A query as a unit.
+
+    Its first run starts the query that was built, if given; each later run builds the streamlet again and starts the
+    query with the same name.
+    """
 
     def __init__(
         self, id: UnitId, site: Site, retry: Retry, workers: Workers, report: Callable[[Fact], None], log: Log,
@@ -245,8 +248,11 @@ class QueryUnit(_SparkUnit):
 
 
 class StreamletUnit(_SparkUnit):
-    """A streamlet whose queries are not known yet. It becomes its queries. If the author has started some of them, it
-    stays one unit: the queries start, fail and stop together."""
+    """A streamlet whose queries are not known yet.
+
+    It becomes its queries. If the author has started some of them, it stays one unit: the queries start, fail and stop
+    together.
+    """
 
     _first_failure: Failure | None = None
     _ended = 0
