@@ -107,7 +107,7 @@ class TopicAbilities(HasTraits):
     def late_operator(self, inlet: InletPlan) -> str | None:
         """Return the name of the stateful operator that drops late records of an inlet, or None.
 
-        Spark's progress reports have the operator by this name. It is None if the inlet drops no records.
+        Spark's progress reports have the operator by this name. An inlet without such an operator drops no records.
         """
         return None
 
