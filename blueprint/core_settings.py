@@ -66,7 +66,7 @@ class ApplicationSettings:
     """The settings of an application: `flow.<key>`."""
 
     application: str | None = setting(
-        STRING, "The application's name, and that of its state directory.", otherwise="the blueprint's directory"
+        STRING, "The name of the application and of its state directory.", otherwise="the blueprint's directory"
     )
     channel: str = setting(STRING, "The channel of topics that do not set their own.", "delta")
     isolation: Isolation = setting(_ISOLATION, "Whether streamlets share one Spark, or have a process each.", "none")
@@ -82,8 +82,7 @@ RETRY_OPTIONS = "pstl.retry."
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The restart settings of a failed unit: `retry.<key>`. The formula is in
-    `streamlets/runner/supervision/backoff.py`."""
+    """The restart settings of a failed unit: `retry.<key>`. The formula is in `runner/supervision/backoff.py`."""
 
     enabled: bool = setting(BOOLEAN, "Whether a failed unit is restarted.", "true")
     max_attempts: int = setting(WHOLE, "How often a unit is restarted before it fails for good.", "2147483647")
@@ -99,8 +98,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonSettings:
-    """The settings of streamlets that an application may set for all of them: `flow.<key>`, or
-    `flow.streamlets.<ref>.<key>` for one."""
+    """The settings of one streamlet (`flow.streamlets.<ref>.<key>`) or of all of an application (`flow.<key>`)."""
 
     trigger: Trigger | None = setting(TRIGGER, "When queries read new records, unless a query sets its own trigger.")
     retry: Retry = section(Retry)
@@ -184,7 +182,7 @@ class OutletSettings:
 class TopicSettings:
     """The settings of a topic on every channel: `flow.topics.<id>.<key>`."""
 
-    channel: str | None = setting(STRING, "The channel that stores the topic.", otherwise="that of `flow.channel`")
+    channel: str | None = setting(STRING, "The channel that stores the topic.", otherwise="`flow.channel`")
     managed: bool = setting(BOOLEAN, "Whether the application creates the topic.", "true")
     name: str | None = setting(STRING, "The topic's name on its channel.", key="topic.name", otherwise="the topic's id")
 

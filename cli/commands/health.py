@@ -69,8 +69,10 @@ def health(refs: Sequence[str], path: Path, state_dir: Path | None, application:
 
 
 def _lost(current: CurrentStatus, state: StateDirectory) -> str:
-    """Return why the run can do nothing any more; "" if it can, or has ended. A status that seems old is watched: the
-    clock may have been set since it was written."""
+    """Return why the run can do nothing any more; "" if it can, or has ended.
+
+    A status that seems old is watched: the clock may have been set since it was written.
+    """
     if current.health == "died":
         return "the process of the run has exited"
     seen, until = current.written, time.monotonic() + _PATIENCE

@@ -27,7 +27,7 @@ def source_name(leaf: PlanPart) -> str:
 
 
 def source_text(leaf: PlanPart, mask: Callable[[str], str]) -> str:
-    """Return what determines the rows of a stream: its format and options.
+    """Return the origin of the rows of a stream: its format and options.
 
     Arguments:
         leaf: the source.

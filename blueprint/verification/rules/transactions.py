@@ -1,4 +1,4 @@
-"""Rules about transactions, such as those of spouts: readers get them whole unless the channel splits them."""
+"""Rules about transactions, such as the ones of spouts: readers get them whole unless the channel splits them."""
 
 from __future__ import annotations
 
