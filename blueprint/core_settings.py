@@ -182,7 +182,7 @@ class OutletSettings:
 class TopicSettings:
     """The settings of a topic on every channel: `flow.topics.<id>.<key>`."""
 
-    channel: str | None = setting(STRING, "The channel that stores the topic.", otherwise="`flow.channel`")
+    channel: str | None = setting(STRING, "The channel that stores the topic.", otherwise="the value of `flow.channel`")
     managed: bool = setting(BOOLEAN, "Whether the application creates the topic.", "true")
     name: str | None = setting(STRING, "The topic's name on its channel.", key="topic.name", otherwise="the topic's id")
 
