@@ -24,6 +24,7 @@ from blueprint.quantities import Duration
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitChanged
+from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Ended, Fact, Lost, Started
 from streamlets.runner.supervision.supervisor import Supervisor
@@ -62,7 +63,7 @@ class Unit:
     host: str = "spark"
     wall_clock: bool = True
 
-    def start(self, run: int) -> None:
+    def start(self, run: int, *, last: bool = False) -> None:
         """Start the unit."""
         self.run = run
         if self.world.broken:
@@ -124,7 +125,7 @@ def storm(units: int, factor: float, seed: int) -> Result:
         return result
 
     environment = Environment(emit=events.append, clock=lambda: world.now, timer=lambda: world.now, uniform=dice.random)
-    supervisor = Supervisor(simulated, producers, environment, in_order=False)
+    supervisor = Supervisor(simulated, Dependencies(producers), environment, in_order=False)
 
     def until(end: float) -> None:
         while not supervisor.done:

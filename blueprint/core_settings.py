@@ -50,6 +50,9 @@ OnInvalid = Literal["fail", "dead-letters"]
 Extra = Literal["fail", "drop"]
 """What happens to columns that the schema of an outlet does not have."""
 
+End = Literal["on-request", "when-producers-end"]
+"""When a streamlet ends: only on request, or when its producers have ended and it has read all that they wrote."""
+
 LEVELS = ("error", "warning", "note", "off")
 """The levels of findings."""
 
@@ -58,6 +61,7 @@ _ACCESS: Codec[Access] = choice("owner", "group")
 _STARTING: Codec[Starting] = choice("earliest", "latest")
 _ON_INVALID: Codec[OnInvalid] = choice("fail", "dead-letters")
 _EXTRA: Codec[Extra] = choice("fail", "drop")
+_END: Codec[End] = choice("on-request", "when-producers-end")
 _OF_CLASS = "that of the class"
 
 
@@ -106,6 +110,17 @@ class CommonSettings:
     patience: Duration = setting(
         DURATION, "How long records may wait without a committed batch before a streamlet is overdue.", "2 minutes"
     )
+    end: End = setting(
+        _END,
+        "When streamlets end: only on request, or also when all their producers have ended and they have read all that "
+        "these wrote.",
+        "on-request",
+    )
+
+    @property
+    def ends_with_producers(self) -> bool:
+        """Whether streamlets end when their producers have."""
+        return self.end == "when-producers-end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

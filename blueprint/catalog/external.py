@@ -107,6 +107,7 @@ class ExternalResources:
         saves: the inlets that it writes to sinks.
         listening: the TCP ports that it listens on.
         connectors: requirements of Spark's class path.
+        finite: whether all tasks of a batch source are known after one discovery, so that it can end.
 
     Example:
         >>> from streamlets import ExternalResources, WrittenDirectory
@@ -122,3 +123,4 @@ class ExternalResources:
     saves: tuple[SavedInlet, ...] = ()
     listening: tuple[ListeningPort, ...] = ()
     connectors: tuple[Connector, ...] = ()
+    finite: bool = False

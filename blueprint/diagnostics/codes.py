@@ -86,6 +86,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "inlet-waits-for-nothing": Code(
             _WARNING, "an inlet is to wait for producers, but no streamlet writes its topic"
         ),
+        "end-never-comes": Code(_WARNING, "a streamlet is to end with its producers, which do not end by themselves"),
         "cycle-not-there": Code(_WARNING, "`allow-cycles` names a streamlet that is not in a cycle"),
     },
     "Contracts": {

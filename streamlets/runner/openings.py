@@ -1,11 +1,18 @@
-"""What the inlets of an application require of their producers before their streamlets start."""
+"""What streamlets require of their producers before they start, and which streamlets end with their producers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from blueprint.plan import ApplicationPlan, InletPlan
+from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.gate import Opening
+
+
+def dependencies_of(plan: ApplicationPlan) -> Dependencies:
+    """Return what the streamlets of an application require of each other at their start and at their end."""
+    producers = {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets}
+    return Dependencies(producers, openings_of(plan), ending_in(plan))
 
 
 def openings_of(plan: ApplicationPlan) -> Mapping[str, tuple[Opening, ...]]:
@@ -29,3 +36,22 @@ def _openings(plan: ApplicationPlan, inlet: InletPlan) -> Iterator[Opening]:
             within=settings.open_timeout.seconds if limited else None,
             sequential=settings.sequential,
         )
+
+
+def ending_in(plan: ApplicationPlan) -> frozenset[str]:
+    """Return the streamlets that end when their producers have ended.
+
+    A streamlet with an inlet whose topic has other writers than streamlets of the application, or none, goes on: when
+    those end is not known.
+    """
+    return frozenset(
+        streamlet.ref
+        for streamlet in plan.streamlets
+        if streamlet.settings.ends_with_producers
+        and (streamlet.inlets or streamlet.tasks)
+        and all(_has_known_writers(plan, inlet) for inlet in streamlet.inlets)
+    )
+
+
+def _has_known_writers(plan: ApplicationPlan, inlet: InletPlan) -> bool:
+    return plan.topic(inlet.topic).managed and bool(plan.writers_of(inlet.topic) - {inlet.streamlet})

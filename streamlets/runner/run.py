@@ -30,7 +30,7 @@ from streamlets.runner.hosts import Host, HostContext
 from streamlets.runner.kinds import on_spark, open_hosts, require_kinds
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.observer import Observer, observing
-from streamlets.runner.openings import openings_of
+from streamlets.runner.openings import dependencies_of
 from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.periodic import repeating
 from streamlets.runner.signals import stopping_on_signals
@@ -313,9 +313,8 @@ class _Supervision:
         store_descriptor(options.state, plan)
         supervisor = Supervisor(
             self.hosts.units,
-            {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets},
+            dependencies_of(plan),
             Environment(emit=self.events.publish),
-            openings=openings_of(plan),
             in_order=options.bounded,
             drain_within=options.drain_within,
             fail_fast=options.fail_fast,

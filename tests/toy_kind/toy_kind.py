@@ -87,7 +87,7 @@ class TickerUnit:
         self._context = context
         self._stopping = threading.Event()
 
-    def start(self, run: int) -> None:
+    def start(self, run: int, *, last: bool = False) -> None:
         """Start in a thread."""
         self._stopping = threading.Event()
         threading.Thread(target=self._run, args=(run, self._stopping), daemon=True).start()

@@ -11,9 +11,9 @@ from blueprint.hocon.values import key_span_of
 from blueprint.model.draft import Draft
 from blueprint.model.graph import Node
 from blueprint.model.wiring import Binding
-from blueprint.settings.values import inlet_settings, streamlet_settings
+from blueprint.settings.values import inlet_settings
 from blueprint.spelling import listing
-from blueprint.trigger import AvailableNow
+from blueprint.verification.rules.ends import Ends
 from blueprint.verification.rules.links import missing_links
 
 
@@ -59,19 +59,20 @@ def inlets_that_cannot_open(draft: Draft) -> Iterator[Diagnostic]:
 
 def waits_for_ever(draft: Draft) -> Iterator[Diagnostic]:
     """The producers of a sequential inlet end by themselves."""
+    ends = Ends(draft)
     for inlet in _waiting_inlets(draft):
-        endless = [ref for ref in inlet.producers if not _may_end(draft, ref)] if inlet.settings.sequential else []
+        endless = [ref for ref in inlet.producers if not ends.may_end(ref)] if inlet.settings.sequential else []
         if not endless or _cyclic(draft, inlet):
             continue  # a cycle is reported by another rule
         remedy = (
-            f"set `flow.streamlets.{endless[0]}.trigger = available-now`; or remove `{inlet.key}` and process all "
+            f"set `flow.streamlets.{endless[0]}.{ends.remedy(endless[0])}`; or remove `{inlet.key}` and process all "
             "available data in order with `flow run --available-now`"
         )
         yield finding(
             "inlet-waits-for-ever",
             f"`{inlet.path}` waits for the end of {listing(endless)}, which only a request ends",
             inlet.place,
-            causes=("a query goes on as long as the application runs, unless its trigger is `available-now`",),
+            causes=(f"`{endless[0]}` {ends.reason(endless[0])}",),
             help=(remedy,),
             streamlets=(inlet.streamlet, *endless),
             topics=(inlet.topic,),
@@ -151,14 +152,3 @@ def _is_blocked(inlet: _WaitingInlet, openable: set[str]) -> bool:
     open_others = others & openable
     everyone = inlet.settings.sequential or inlet.settings.sync_open
     return open_others != others if everyone else bool(others) and not open_others
-
-
-def _may_end(draft: Draft, ref: str) -> bool:
-    """Return whether a streamlet may end without a request, as far as its kind and its settings say."""
-    descriptor = draft.descriptor(ref)
-    if descriptor is None or descriptor.kind.completes:
-        return True
-    settings = streamlet_settings(draft.settings, ref)
-    return isinstance(settings.trigger, AvailableNow) or any(
-        isinstance(trigger, AvailableNow) for trigger in settings.queries.values()
-    )

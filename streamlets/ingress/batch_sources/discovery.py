@@ -79,7 +79,8 @@ class DiscoveryUnit:
         self, plan: StreamletPlan, topic: TopicResource, context: HostContext, run: int,
         *, letters: TopicResource | None = None, clock: Clock | None = None,
     ) -> None:  # fmt: skip
-        self.id, self.retry, self.bounded = UnitId(plan.ref, HOST), plan.settings.retry, context.bounded
+        self.id, self.retry, self.in_bounded_run = UnitId(plan.ref, HOST), plan.settings.retry, context.bounded
+        self.bounded = context.bounded or (plan.settings.ends_with_producers and plan.descriptor.external.finite)
         self._plan, self._topic, self._context = plan, topic, context
         self._clock: Clock = clock or SystemClock()
         self._failed = FailedTasks(letters, plan.ref) if letters is not None else None
@@ -90,7 +91,7 @@ class DiscoveryUnit:
         self._overdue: _Discovery | None = None  # the discovery that was reported
         write_progress(self._file, self._progress)  # a bounded query waits for the discovery of this run
 
-    def start(self, run: int) -> None:
+    def start(self, run: int, *, last: bool = False) -> None:
         """Start in a thread."""
         self._current = current = _Discovery(self, run)
         threading.Thread(target=self._run, args=(current,), name=f"discovery-{self.id.streamlet}", daemon=True).start()
@@ -115,7 +116,7 @@ class DiscoveryUnit:
         current = self._current
         if current is None or (seconds := current.seconds()) is None or seconds < timeout.seconds:
             return
-        if not self.bounded:
+        if not self.in_bounded_run:
             if self._overdue is not current:
                 self._overdue = current
                 what = f"the discovery has been running for longer than `discovery-timeout` ({timeout}); {_MEANWHILE}"
@@ -129,7 +130,7 @@ class DiscoveryUnit:
 
     def _abandon(self) -> None:
         """Have the query of a bounded run wait for no further task."""
-        if self.bounded and not self._progress.discoveries:
+        if self.in_bounded_run and not self._progress.discoveries:
             self.update(abandoned=True)
 
     def locate(self, batch: int, since: float) -> None:
@@ -145,7 +146,7 @@ class DiscoveryUnit:
             reason = self._context.secrets.masked(f"{type(error).__name__}: {error}")
             self.update(failure=reason, running=None)
             self._failures += 1
-            final = self.bounded and (
+            final = self.in_bounded_run and (
                 self._failures >= _BOUNDED_ATTEMPTS or not may_restart(self.retry, self._failures - 1)
             )
             if final:
@@ -310,13 +311,13 @@ class _Discovery:
             unit.report(Started(unit.id, self._number))
             self._reported_counts = writer.next, -1, 0
             self._measure(writer)
-            if unit.bounded:
+            if unit.in_bounded_run:
                 self._retry(writer)
-            if writer.interrupted is not None or unit.bounded:
+            if writer.interrupted is not None or unit.in_bounded_run:
                 self._discover(source, writer, writer.interrupted or "")
             with self._changed:
                 self._busy = False
-            if unit.bounded:  # nobody measures the backlog from here on
+            if unit.in_bounded_run:  # nobody measures the backlog from here on
                 unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": None})))
                 return
             triggerer = unit.triggerer(self.fail)
@@ -326,13 +327,14 @@ class _Discovery:
             if triggerer is not None:
                 triggerer.stop()
             writer.close()
-            if not unit.bounded:
+            if not unit.in_bounded_run:
                 self._measure(writer)
             if source is not None:
                 source.close()
 
     def _serve(self, source: Discovering, writer: TaskWriter) -> None:
-        while True:
+        event = None
+        while event is None or not self._unit.bounded:
             with self._changed:
                 self._changed.wait_for(lambda: self._event is not None or self._ending or self._failure, _LOOK_EVERY)
                 if self._ending:

@@ -20,6 +20,7 @@ from streamlets.api.shape import StreamletShape
 from streamlets.api.streamlet import Configuration, SparkStreamlet
 from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.batch_sources.discovery_findings import discovery_keys, discovery_problems, triggerer_findings
+from streamlets.ingress.triggerers.registry import calls_once
 
 _QUEUE = 1000
 """The number of records that a push source may be ahead of their reading."""
@@ -174,7 +175,8 @@ class BatchSource(SparkStreamlet, ABC):
             reads.append(ReadPath((self.discovery.key, "config", "path"), directory, recursive=bool(below)))
         if discovery["triggerer"] == "http":
             listening.append(ListeningPort((self.discovery.key, "config", "port"), discovery["config"]["port"]))
-        return ExternalResources(findings=findings, reads=tuple(reads), listening=tuple(listening))
+        finite = calls_once(discovery["triggerer"])
+        return ExternalResources(findings=findings, reads=tuple(reads), listening=tuple(listening), finite=finite)
 
     class Logic(SparkStreamletLogic["BatchSource"]):
         """One query from the tasks to the outlet."""

@@ -48,7 +48,7 @@ class GeneratorUnit:
         self._abandoned = threading.Event()
         self._number = 0
 
-    def start(self, run: int) -> None:
+    def start(self, run: int, *, last: bool = False) -> None:
         """Start the generator."""
         self._number, self._stopping, self._abandoned = run, threading.Event(), threading.Event()
         stopping, abandoned = self._stopping, self._abandoned

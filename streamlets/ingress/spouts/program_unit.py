@@ -51,7 +51,7 @@ class ProgramUnit:
         self._stop_timeout = timeout.seconds
         self._run: _Run | None = None
 
-    def start(self, run: int) -> None:
+    def start(self, run: int, *, last: bool = False) -> None:
         """Start the program."""
         self._run = _Run(self, run)
 

@@ -114,7 +114,8 @@ class Triggerer(Protocol):
 
     A class may also have a method `problems(config, context)` that yields a `TriggererProblem` for each mistake in the
     configuration, without effects: `flow verify` calls it. It may have an attribute `options`, a tuple with a
-    `TriggererOption` for each key: editors complete them.
+    `TriggererOption` for each key: editors complete them. With an attribute `once` that is true it calls for one
+    discovery at each start, and for no other: the source can end.
     """
 
     def init(self, config: Mapping[str, Any], context: TriggererContext) -> None:

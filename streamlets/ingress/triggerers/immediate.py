@@ -12,6 +12,7 @@ from streamlets.ingress.triggerers.options import unknown_keys
 class ImmediateTriggerer:
     """Calls for one discovery when the source starts, with an empty event."""
 
+    once = True
     options: tuple[TriggererOption, ...] = ()
 
     def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:

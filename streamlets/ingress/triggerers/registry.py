@@ -28,6 +28,19 @@ class TriggererError(ValueError):
         self.help = help
 
 
+def calls_once(name: str) -> bool:
+    """Return whether a triggerer calls for one discovery at each start only; False if it cannot be created,
+    which its use reports.
+
+    Arguments:
+        name: as for `make_triggerer`.
+    """
+    try:
+        return bool(getattr(make_triggerer(name), "once", False))
+    except TriggererError:
+        return False
+
+
 def make_triggerer(name: str) -> Triggerer:
     """Return a new triggerer.
 

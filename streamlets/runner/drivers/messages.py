@@ -36,10 +36,15 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class StartUnit:
-    """Start a run of a unit, which may be a query that an earlier process of this driver had built."""
+    """Start a run of a unit, which may be a query that an earlier process of this driver had built.
+
+    Arguments:
+        last: whether it processes all available data and ends.
+    """
 
     unit: UnitId
     run: int
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

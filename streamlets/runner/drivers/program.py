@@ -73,8 +73,8 @@ class Program:
     def carry_out(self, order: object) -> None:
         """Carry out an order of the runner; only `ReportState` takes long."""
         match order:
-            case StartUnit(unit, run):
-                self._unit(unit).start(run)
+            case StartUnit(unit, run, last):
+                self._unit(unit).start(run, last=last)
             case DrainUnit(unit):
                 self._unit(unit).drain()
             case StopUnit(unit):

@@ -63,9 +63,9 @@ class RemoteUnit:
         """True: Spark triggers its batches."""
         return True
 
-    def start(self, run: int) -> None:
+    def start(self, run: int, *, last: bool = False) -> None:
         """Start; also starts the driver process if it is not running."""
-        self.driver.start(self.id, run)
+        self.driver.start(self.id, run, last=last)
 
     def drain(self) -> None:
         """Have it end after its running batch."""
@@ -138,14 +138,14 @@ class DriverProcess:
         with self._lock, suppress(OSError):
             self._process = self._process or self._start_process()
 
-    def start(self, unit: UnitId, run: int) -> None:
+    def start(self, unit: UnitId, run: int, *, last: bool = False) -> None:
         """Start a run of a unit, in a new process if none is running."""
         with self._lock:
             self._live[unit] = run
             try:
                 if self._process is None:
                     self._process = self._start_process()
-                self._process.send(StartUnit(unit, run))
+                self._process.send(StartUnit(unit, run, last))
             except OSError as error:
                 del self._live[unit]
                 self._report(Ended(unit, run, Failure(f"its driver process cannot be started: {error}")))

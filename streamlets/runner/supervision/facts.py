@@ -36,8 +36,14 @@ class Unit(Protocol):
     def bounded(self) -> bool:
         """Whether it completes by ending without a failure; otherwise an end without a request is a failure."""
 
-    def start(self, run: int) -> None:
-        """Start; the unit reports `Started`, `Became` or `Ended`."""
+    def start(self, run: int, *, last: bool = False) -> None:
+        """Start; the unit reports `Started`, `Became` or `Ended`.
+
+        Arguments:
+            run: the number of the run.
+            last: whether the unit processes all available data and then ends: its producers have ended. A unit that
+                reads no topics is never told so.
+        """
 
     def drain(self) -> None:
         """Start no new batch, commit the running one, then end; the unit reports `Ended`."""

@@ -38,12 +38,14 @@ class Wait:
     """The unit waits.
 
     Arguments:
-        producers: the streamlets that it waits for, sorted; () for other queries of its own streamlet.
+        opening: the streamlets whose opening it waits for, sorted.
+        ending: the streamlets whose end it waits for, sorted.
         since: when it began to wait, on the clock of `now`.
         until: when it fails, on the same clock; None for never.
     """
 
-    producers: tuple[str, ...]
+    opening: tuple[str, ...]
+    ending: tuple[str, ...]
     since: float
     until: float | None = None
 
@@ -68,7 +70,8 @@ def gate(
         since: when the unit began to wait, in seconds on a monotonic clock.
         now: the time on the same clock.
     """
-    awaited: set[str] = set()
+    opening_later: set[str] = set()
+    ending_later: set[str] = set()
     limits: list[float] = []
     for opening in openings:
         missing = opening.missing(opened)
@@ -76,5 +79,9 @@ def gate(
             if since + opening.within <= now:
                 return TimedOut(tuple(sorted(missing)), opening.within)
             limits.append(since + opening.within)
-        awaited |= missing or (opening.producers.difference(ended) if opening.sequential else frozenset())
-    return Wait(tuple(sorted(awaited)), since, min(limits, default=None)) if awaited else Go()
+        opening_later |= missing
+        if opening.sequential and not missing:
+            ending_later |= opening.producers.difference(ended)
+    if not opening_later and not ending_later:
+        return Go()
+    return Wait(tuple(sorted(opening_later)), tuple(sorted(ending_later)), since, min(limits, default=None))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from blueprint.wording import counted
 from streamlets.runner.events.status import UnitId
+from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.gate import Go, Opening, TimedOut, Wait, gate
-from streamlets.runner.supervision.watched import FINAL, Watched
+from streamlets.runner.supervision.watched import FINAL, Runs, Watched
 
 
 class Roster:
@@ -15,8 +16,7 @@ class Roster:
 
     Arguments:
         watched: the units in topological order.
-        producers: for each streamlet, the streamlets that write the topics it reads.
-        openings: what the inlets of streamlets require before they start.
+        dependencies: what streamlets require of each other.
         in_order: whether every inlet requires that its producers are over, and nothing else.
 
     Attributes:
@@ -24,18 +24,13 @@ class Roster:
         hurried: whether units are drained without waiting for their producers.
     """
 
-    def __init__(
-        self,
-        watched: Iterable[Watched],
-        producers: Mapping[str, Iterable[str]],
-        openings: Mapping[str, Iterable[Opening]],
-        *,
-        in_order: bool,
-    ) -> None:
-        self._producers = {ref: frozenset(refs) - {ref} for ref, refs in producers.items()}
-        self._openings = {ref: tuple(required) for ref, required in openings.items()}
+    def __init__(self, watched: Iterable[Watched], dependencies: Dependencies, *, in_order: bool) -> None:
+        self._producers = {ref: frozenset(refs) - {ref} for ref, refs in dependencies.producers.items()}
+        self._openings = {ref: tuple(required) for ref, required in dependencies.openings.items()}
+        self._end_with_producers = frozenset(dependencies.ending)
         if in_order:
             self._openings = {ref: (Opening(producers=refs, sequential=True),) for ref, refs in self._producers.items()}
+            self._end_with_producers = frozenset()
         self._in_order = in_order
         self.ending = self.hurried = False
         self._set({unit.unit.id: unit for unit in watched})
@@ -76,7 +71,7 @@ class Roster:
         """
         ref = watched.unit.id.streamlet
         if any(other.launched and other.then in ("pause", "restart") for other in self.of(ref)):
-            return Wait((), now)
+            return Wait((), (), now)
         openings = self._openings.get(ref, ())
         producers = frozenset[str]().union(*(opening.producers for opening in openings))
         return gate(
@@ -89,7 +84,9 @@ class Roster:
 
     def described(self, wait: Wait) -> str:
         """Return what a unit waits for, with the states of producers that will not open or end by themselves."""
-        return f"waiting for {', '.join(map(self._named, wait.producers)) or 'its other queries'}"
+        parts = [", ".join(map(self._named, wait.opening))] if wait.opening else []
+        parts += [f"the end of {', '.join(map(self._named, wait.ending))}"] if wait.ending else []
+        return f"waiting for {', and for '.join(parts) or 'its other queries'}"
 
     def _named(self, ref: str) -> str:
         states = {unit.state for unit in self.of(ref)}
@@ -101,15 +98,60 @@ class Roster:
         started again on request."""
         return all(self.over(unit) and (self._in_order or unit.state != "failed") for unit in self.of(ref))
 
+    def final_runs(self, watched: Watched) -> Runs | None:
+        """Return the runs of a unit's producers if it is to end with them and all have ended without a failure; None if
+        it goes on."""
+        ref = watched.unit.id.streamlet
+        if ref not in self._end_with_producers or watched.unit.bounded:
+            return None
+        units = self._feeding(watched)
+        if not units or not all(unit.state in ("completed", "stopped") for unit in units):
+            return None
+        return tuple((unit.unit.id, unit.run) for unit in units)
+
+    def _feeding(self, watched: Watched) -> list[Watched]:
+        """Return the units that write what a unit reads: those of its producers; and those of its own streamlet
+        on other hosts that end by themselves, such as the discovery of a batch source."""
+        ref = watched.unit.id.streamlet
+        units = [unit for producer in sorted(self._producers.get(ref, ())) for unit in self.of(producer)]
+        return units + [unit for unit in self.of(ref) if unit.unit.bounded and unit.unit.host != watched.unit.host]
+
     @property
     def deadlock(self) -> str:
-        """Why no unit can start any more without a request, empty as long as one can: those that are not over wait for
-        each other, or for units that have failed, and no limit ends their wait."""
-        left = [watched for watched in self if not self.over(watched)]
-        if not left or not all(watched.waits and watched.due is None for watched in left):
+        """Why no unit can start or end any more without a request, empty as long as one can: those that are not over
+        wait for each other, or for units that have failed, and no limit ends their wait."""
+        left: list[Watched] = []
+        for watched in self:
+            if self.over(watched):
+                continue
+            if not self._is_stuck(watched, left):
+                return ""
+            left.append(watched)
+        if not left:
             return ""
         more = f"; {counted(len(left) - 1, 'other unit waits', 'other units wait')}, too" if len(left) > 1 else ""
-        return f"nothing is running, and `{left[0].unit.id}` is {left[0].waiting}{more}"
+        waiting = left[0].waiting or f"waiting for the end of {', '.join(self._blockers(left[0], left))}"
+        return f"nothing can go on: `{left[0].unit.id}` is {waiting}{more}"
+
+    def _is_stuck(self, watched: Watched, stuck: Iterable[Watched]) -> bool:
+        """Return whether a unit waits for ever: at its gate, or for the end of producers of which one has failed or is
+        stuck, while none of them runs.
+
+        Arguments:
+            stuck: the units before it that are.
+        """
+        if watched.waits:
+            return watched.due is None
+        ref = watched.unit.id.streamlet
+        if watched.state != "running" or ref not in self._end_with_producers or not self._blockers(watched, stuck):
+            return False
+        return all(self.over(unit) or unit in stuck for unit in self._feeding(watched))
+
+    def _blockers(self, watched: Watched, stuck: Iterable[Watched]) -> list[str]:
+        """Return the names of the producers of a unit that have failed or are stuck, with their states."""
+        stuck = list(stuck)
+        blocking = [unit for unit in self._feeding(watched) if unit in stuck or unit.state == "failed"]
+        return list(dict.fromkeys(self._named(unit.unit.id.streamlet) for unit in blocking))
 
     def to_drain(self) -> list[Watched]:
         """Return the units to drain now: those without unfinished producers, whose last records can then be read."""

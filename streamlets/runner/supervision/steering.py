@@ -90,6 +90,10 @@ class Steering:
             if triggered and not watched.asked and not self._roster.ending:
                 self._restart(watched, cause)
 
+    def finish(self, watched: Watched, cause: str) -> None:
+        """Restart a running unit for its last run."""
+        self._restart(watched, cause)
+
     def drain(self, watched: Watched) -> None:
         """Drain a running unit that is to be paused or restarted."""
         watched.drain_for_request(self._drain_within)

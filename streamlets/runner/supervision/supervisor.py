@@ -9,6 +9,7 @@ from streamlets.runner.events.run_events import RunStopping
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitSplit
 from streamlets.runner.supervision.backoff import delay, may_restart
+from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import (
     Became,
@@ -23,7 +24,7 @@ from streamlets.runner.supervision.facts import (
     StopNow,
     Unit,
 )
-from streamlets.runner.supervision.gate import Go, Opening, TimedOut, Wait
+from streamlets.runner.supervision.gate import Go, TimedOut, Wait
 from streamlets.runner.supervision.roster import Roster
 from streamlets.runner.supervision.steering import Steering
 from streamlets.runner.supervision.watched import Watched
@@ -44,9 +45,8 @@ class Supervisor:
 
     Arguments:
         units: the units in topological order.
-        producers: for each streamlet, the streamlets that write the topics it reads.
+        dependencies: what streamlets require of each other at their start and at their end.
         environment: clocks, randomness, and where the events go.
-        openings: what the inlets of streamlets require before they start; without requirements all start at once.
         in_order: for a bounded run: start a streamlet only once its producers are over, whatever its inlets require,
             and let a unit fail for good that fails again and again without progress. Otherwise only settings limit
             restarts.
@@ -61,17 +61,16 @@ class Supervisor:
     def __init__(
         self,
         units: Iterable[Unit],
-        producers: Mapping[str, Iterable[str]],
+        dependencies: Dependencies,
         environment: Environment,
         *,
-        openings: Mapping[str, Iterable[Opening]] | None = None,
         in_order: bool,
         drain_within: float | None = None,
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
     ) -> None:
         everything = [Watched(unit, environment) for unit in units]
-        self._roster = Roster(everything, producers, openings or {}, in_order=in_order)
+        self._roster = Roster(everything, dependencies, in_order=in_order)
         self._steering = Steering(self._roster, drain_within)
         self._in_order = in_order
         self._environment = environment
@@ -210,10 +209,11 @@ class Supervisor:
         """Start a unit that is due if its gate is open; otherwise let it wait, or fail if it has waited too long."""
         match self._roster.gate(watched, self._timer()):
             case Go():
-                watched.start()
+                watched.start(self._roster.final_runs(watched))
             case Wait() as wait:
                 watched.wait(wait, self._roster.described(wait))
             case TimedOut(missing, within):
+                watched.due = None
                 self._retry(watched, Failure(f"{', '.join(missing)} did not open within {span(within)}"))
                 self._after_failure(watched)
 
@@ -226,6 +226,16 @@ class Supervisor:
             self._drain()
         elif watched.then is not None:
             self._steering.drain(watched)
+        else:
+            self._let_finish(watched)
+
+    def _let_finish(self, watched: Watched) -> None:
+        """Restart a running unit whose producers have ended, for a last run to the end of what they wrote."""
+        if watched.state != "running" or watched.asked or watched.then is not None:
+            return
+        runs = self._roster.final_runs(watched)
+        if runs is not None and watched.reads_to is None:
+            self._steering.finish(watched, "its producers have ended")
 
     def _became(self, watched: Watched, parts: tuple[Unit, ...]) -> None:
         queries = [Watched(part, self._environment, due=self._timer()) for part in parts]
@@ -248,6 +258,11 @@ class Supervisor:
             watched.carry_out_request(failure)
         elif failure is None and watched.unit.bounded and not watched.asked:
             watched.enter("completed")
+        elif failure is None and watched.reads_to is not None and not watched.asked:
+            if self._roster.final_runs(watched) == watched.reads_to:
+                watched.enter("completed")
+            else:
+                watched.start_again("a producer has been started again")
         elif failure is None and asked:
             watched.enter("stopped")
         elif failure is not None and failure.fatal and not watched.asked:
@@ -293,6 +308,8 @@ class Supervisor:
         for watched in self._roster:
             if watched.waits:
                 watched.due = self._timer()  # its gate is looked at
+            else:
+                self._let_finish(watched)
 
     def _begin_drain(self, cause: str, within: float | None) -> None:
         if self._stopping:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
-from streamlets.runner.events.status import UP, State
+from streamlets.runner.events.status import UP, State, UnitId
 from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.supervision.backoff import Attempts
 from streamlets.runner.supervision.environment import Environment
@@ -15,6 +15,9 @@ from streamlets.spark.failure import Failure
 
 FINAL: frozenset[State] = frozenset({"stopped", "completed", "failed"})
 """The states of a unit that has ended and will not be started again by itself."""
+
+Runs = tuple[tuple[UnitId, int], ...]
+"""The numbers of the last runs of units that have ended."""
 
 
 @dataclass(slots=True)
@@ -34,6 +37,8 @@ class Watched:
         waiting: what it waits for while it is starting.
         waits_since: when it began to wait for its producers, on the clock of `due`; None if it does not wait.
         has_run: whether it has been running.
+        reads_to: the runs of its producers to whose end its current run reads, then to end; None for a run without an
+            end.
     """
 
     unit: Unit
@@ -52,6 +57,7 @@ class Watched:
     waiting: str = ""
     waits_since: float | None = None
     has_run: bool = False
+    reads_to: Runs | None = None
 
     @property
     def opened(self) -> bool:
@@ -78,8 +84,13 @@ class Watched:
         )  # fmt: skip
         self.environment.emit(changed)
 
-    def start(self) -> None:
-        """Start its next run."""
+    def start(self, reads_to: Runs | None = None) -> None:
+        """Start its next run.
+
+        Arguments:
+            reads_to: as the attribute.
+        """
+        self.reads_to = reads_to
         self.due = None
         self.run += 1
         self.launched, self.asked = True, False
@@ -88,7 +99,7 @@ class Watched:
             self.enter("starting")
         elif self.waiting:
             self.enter("starting", self.cause)
-        self.unit.start(self.run)
+        self.unit.start(self.run, last=reads_to is not None)
 
     def wait(self, wait: Wait, waiting: str) -> None:
         """Let it wait until its gate is open; a wait goes on if it waits already.
@@ -97,7 +108,7 @@ class Watched:
             waiting: what it waits for, for people.
         """
         self.due = wait.until
-        self.waits_since = wait.since if wait.producers else None
+        self.waits_since = wait.since if wait.opening or wait.ending else None
         if self.state == "starting" and self.waiting == waiting:
             return
         if self.state == "backing-off":

@@ -107,6 +107,7 @@ class Site:
         self._spark: Spark | None = None
         self._building = threading.Lock()
         self._context: SparkStreamletContext | None = None
+        self._last = False  # whether the context is that of a last run
         self.output_modes: dict[str, str] = {}
         self._written: dict[tuple[str, int], BatchWritten] = {}  # not yet requested, oldest first
         self._written_lock = threading.Lock()
@@ -120,8 +121,11 @@ class Site:
             lambda event: context.report(Seen(event)),
         )
 
-    def build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:
+    def build(self, *, last: bool = False) -> tuple[StreamingWrite | StreamingQuery, ...]:
         """Create the logic and build its queries; only queries that the author starts are running.
+
+        Arguments:
+            last: whether they are built for a run that processes all available data and ends, whatever their triggers.
 
         Raises:
             BaseException: the author's code failed; the queries that it had started are stopped.
@@ -132,8 +136,8 @@ class Site:
 
         with self._building:
             spark = self._site.spark.spark()
-            if self._context is None or spark is not self._spark:
-                self._context, self._spark = context_of(self._binding(spark)), spark
+            if self._context is None or spark is not self._spark or last != self._last:
+                self._context, self._spark, self._last = context_of(self._binding(spark, last=last)), spark, last
             self._activate(self._context.session)
             try:
                 streamlet = streamlet_of(self.plan, project_at(self._site.directory))
@@ -146,8 +150,11 @@ class Site:
                 require_supported_triggers(built)
                 return built
 
-    def start(self, write: StreamingWrite) -> StreamingQuery:
+    def start(self, write: StreamingWrite, *, last: bool = False) -> StreamingQuery:
         """Start one query under its name, on its checkpoint, with its trigger.
+
+        Arguments:
+            last: whether it processes all available data and ends, whatever its trigger.
 
         Raises:
             DamagedCheckpointError: its checkpoint cannot be repaired, or has lost batches.
@@ -155,7 +162,7 @@ class Site:
         """
         assert self._context is not None, "a query is built before it is started"
         self._prepare_checkpoint(write, self._context.session)
-        trigger = self.trigger(write)
+        trigger = AvailableNow() if last else self.trigger(write)
         writer = with_trigger(write.writer, trigger) if trigger else write.writer
         self._activate(self._context.session)
         tasks = 0
@@ -238,7 +245,7 @@ class Site:
         rows = rows_of(write.writer)
         return shuffle_tasks(rows) + sum(channel.source_partitions(rows) for channel in self._site.channels.values())
 
-    def _binding(self, spark: Spark) -> TopicBinding:
+    def _binding(self, spark: Spark, *, last: bool) -> TopicBinding:
         settings = dict(self.plan.settings.spark)
         if not self.plan.settings.source_evolution:
             settings[SOURCE_EVOLUTION] = "false"
@@ -255,7 +262,7 @@ class Site:
             checkpoints=self._site.checkpoints,
             version=self._site.version,
             on_batch=self._on_batch,
-            real_time=not self._site.bounded,
+            real_time=not (self._site.bounded or last),
             print_line=self._site.print_line,
         )
 

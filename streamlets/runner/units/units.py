@@ -63,10 +63,11 @@ class _SparkUnit:
         self._run = 0
         self._queries: dict[str, _StartedQuery] = {}  # by run id
         self._stopping = False
+        self._last = False
 
-    def start(self, run: int) -> None:
+    def start(self, run: int, *, last: bool = False) -> None:
         """Start in a worker."""
-        self._run, self._queries, self._stopping = run, {}, False
+        self._run, self._queries, self._stopping, self._last = run, {}, False, last
         self._workers.submit(lambda: self._begin(run))
 
     def drain(self) -> None:
@@ -119,6 +120,11 @@ class _SparkUnit:
             )
 
         threading.Thread(target=work, name=f"locate-{self.id}", daemon=True).start()
+
+    @property
+    def _ends(self) -> bool:
+        """Whether the queries of the current run process all available data and end, whatever their triggers."""
+        return self._site.bounded or self._last
 
     def _begin(self, run: int) -> None:
         raise NotImplementedError
@@ -190,7 +196,7 @@ class _SparkUnit:
         if text is not None:
             self._log(self.id, text)
             failure = failure_of_text(text, building=False)
-        elif self._site.bounded and not self._stopping and (unwritten := self._site.followups.unwritten(started.name)):
+        elif self._ends and not self._stopping and (unwritten := self._site.followups.unwritten(started.name)):
             failure = Failure(unwritten)  # its next start writes them; the run must not end as if all were done
         self._query_over(run, failure)
 
@@ -229,8 +235,9 @@ class QueryUnit(_SparkUnit):
 
     def _begin(self, run: int) -> None:
         def work() -> None:
-            write, self._write = self._write or self._built(), None
-            self._watch(self._site.start(write), run, write.query)
+            write = self._write if self._write is not None and not self._last else self._built()
+            self._write = None
+            self._watch(self._site.start(write, last=self._last), run, write.query)
             stop = self._stopping  # requested while it was starting; a later request finds the query
             self._report(Started(self.id, run))
             if stop:
@@ -239,7 +246,7 @@ class QueryUnit(_SparkUnit):
         self._guarded(run, work)
 
     def _built(self) -> StreamingWrite:
-        for item in self._site.build():
+        for item in self._site.build(last=self._last):
             if isinstance(item, StreamingWrite) and item.query == self.id.part:
                 return item
         raise LoadError(
@@ -258,10 +265,10 @@ class StreamletUnit(_SparkUnit):
     _ended = 0
     _started: int | None = None  # None while they are being started, when no end is the last one
 
-    def start(self, run: int) -> None:
+    def start(self, run: int, *, last: bool = False) -> None:
         """Start in a worker."""
         self._first_failure, self._ended, self._started = None, 0, None
-        super().start(run)
+        super().start(run, last=last)
 
     @property
     def bounded(self) -> bool:
@@ -270,7 +277,7 @@ class StreamletUnit(_SparkUnit):
 
     def _begin(self, run: int) -> None:
         def work() -> None:
-            built = self._site.build()
+            built = self._site.build(last=self._last)
             if not built:
                 self._report(Ended(self.id, run, _NO_QUERIES))
             elif _all_writes(built):
@@ -292,7 +299,7 @@ class StreamletUnit(_SparkUnit):
     def _start_together(self, built: tuple[StreamingWrite | StreamingQuery, ...], run: int) -> None:
         for item in built:
             if isinstance(item, StreamingWrite):
-                self._watch(self._site.start(item), run, item.query)
+                self._watch(self._site.start(item, last=self._last), run, item.query)
             else:
                 self._watch(item, run, item.name or "")
         stop, queries = self._stopping, self._queries
@@ -304,7 +311,7 @@ class StreamletUnit(_SparkUnit):
             self._report(Ended(self.id, run, self._first_failure))
         elif stop:
             self._end_all(_stop, queries)
-        elif self._site.bounded:
+        elif self._ends:
             self._workers.submit(lambda: self._end_all(_process_all, queries))
 
     def _query_over(self, run: int, failure: Failure | None) -> None:
@@ -316,7 +323,7 @@ class StreamletUnit(_SparkUnit):
             all_ended = self._ended == self._started
         if all_ended:
             self._report(Ended(self.id, run, self._first_failure))
-        elif not self._stopping and (failure is not None or not self._site.bounded):  # otherwise the others end, too
+        elif not self._stopping and (failure is not None or not self._ends):  # otherwise the others end, too
             self.stop()
 
 

@@ -8,12 +8,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from blueprint.avro.dead_letters import dead_letter_contract
+from blueprint.catalog import ExternalResources
+from blueprint.core_settings import End, StreamletSettings
 from blueprint.plan import ApplicationPlan, StreamletPlan
 from blueprint.quantities import duration
 from streamlets import BatchSource
@@ -131,13 +134,15 @@ class Run:
 
     def __init__(
         self, directory: Path, topic: TopicResource, *, bounded: bool = False, name: str = "ByHand",
-        letters: TopicResource | None = None, timeout: str = "1 hour", source: str = "Found",
+        letters: TopicResource | None = None, timeout: str = "1 hour", source: str = "Found", finite: bool = False,
+        end: End = "on-request",
     ) -> None:  # fmt: skip
         state = StateDirectory(directory, "app")
         plan = StreamletPlan(
             ref="source",
             class_name=f"{MODULE}.{source}",
-            descriptor=None,  # type: ignore[arg-type]
+            descriptor=SimpleNamespace(external=ExternalResources(finite=finite)),  # type: ignore[arg-type]
+            settings=StreamletSettings(end=end),
             parameters={"discovery": {"triggerer": f"{MODULE}.{name}"}, "discovery-timeout": duration(timeout)},
             tasks=TASK_TOPIC.id,
             directory=str(directory),
@@ -216,6 +221,31 @@ class Run:
 def run(tmp_path: Path, topic: TopicResource) -> Run:
     """A run of the source."""
     return Run(tmp_path, topic)
+
+
+@pytest.mark.parametrize(("finite", "end"), [(True, "on-request"), (False, "when-producers-end")])
+def test_a_source_goes_on_unless_it_can_and_is_to_end(
+    tmp_path: Path, topic: TopicResource, finite: bool, end: End
+) -> None:
+    """A triggerer that calls once does not end the discovery by itself, and neither does the setting."""
+    run = Run(tmp_path, topic, finite=finite, end=end)
+    run.start()
+    for event in "ab":
+        run.discovered(event)
+    assert (run.unit.bounded, run.values()) == (False, ["a", "b"])
+
+
+def test_a_finite_source_completes_after_one_discovery(tmp_path: Path, topic: TopicResource) -> None:
+    """The discovery ends when it has succeeded; one that fails runs again at the next start, before the next one."""
+    run = Run(tmp_path, topic, finite=True, end="when-producers-end")
+    Found.failures = ["the disk is full"]
+    run.start()
+    assert run.unit.bounded and run.trigger("a boom")
+    assert run.ended() == "OSError: the disk is full"
+    run.start(2)
+    assert run.trigger("b")
+    assert run.ended(2) is None
+    assert run.values() == ["a", "boom", "b"] and ByHand.started[-1].stopped
 
 
 def test_a_trigger_discovers(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""What the settings of inlets require before their streamlets start."""
+"""What the settings of inlets require before their streamlets start, and which streamlets end with their producers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from blueprint.core_settings import InletSettings
+from blueprint.core_settings import InletSettings, StreamletSettings
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from blueprint.quantities import Duration
-from streamlets.runner.openings import openings_of
+from streamlets.runner.openings import ending_in, openings_of
 from streamlets.runner.supervision.gate import Opening
 from tests.streamlets.channels.topics import READING, topic_plan
 
@@ -52,3 +52,36 @@ def test_only_other_streamlets_of_the_application_are_awaited() -> None:
     assert _openings(everything) == ()
     assert _openings(everything, "mean.out") == ()
     assert _openings(everything, "mean.out", "gauges.out")[0].producers == {"gauges"}
+
+
+@pytest.mark.parametrize(
+    ("producers", "managed", "ends"),
+    [
+        (("gauges.out",), True, True),
+        (("gauges.out", "mean.out"), True, True),
+        (("mean.out",), True, False),
+        ((), True, False),
+        (("gauges.out",), False, False),
+    ],
+)
+def test_a_streamlet_ends_with_the_streamlets_that_write_its_topics(
+    producers: tuple[str, ...], managed: bool, ends: bool
+) -> None:
+    """It goes on if others may write one of its topics, or if only it does; and without the setting."""
+    descriptor: Any = None
+    inlet = InletPlan("mean", "in", None, READING, "readings")
+    topic = replace(topic_plan("readings", managed=managed), producers=producers)
+    for settings, expected in ((StreamletSettings(end="when-producers-end"), ends), (StreamletSettings(), False)):
+        mean = StreamletPlan(ref="mean", class_name="", descriptor=descriptor, inlets=(inlet,), settings=settings)
+        plan = ApplicationPlan(name="plant", blueprint="", directory=".", streamlets=(mean,), topics=(topic,))
+        assert ending_in(plan) == ({"mean"} if expected else set())
+
+
+def test_a_streamlet_without_inlets_ends_only_by_itself() -> None:
+    """The setting of the application does not stop an ingress; a batch source ends with its discovery."""
+    descriptor: Any = None
+    for tasks, expected in ((None, set[str]()), ("tasks.gauges", {"gauges"})):
+        settings = StreamletSettings(end="when-producers-end")
+        gauges = StreamletPlan(ref="gauges", class_name="", descriptor=descriptor, settings=settings, tasks=tasks)
+        plan = ApplicationPlan(name="plant", blueprint="", directory=".", streamlets=(gauges,), topics=())
+        assert ending_in(plan) == expected

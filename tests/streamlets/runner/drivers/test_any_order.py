@@ -22,6 +22,7 @@ from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Ended, Fact, Lost, Started, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
@@ -82,7 +83,7 @@ class Drivers(RuleBasedStateMachine):
         environment = Environment(
             emit=self.events.append, clock=lambda: self.now, timer=lambda: self.now, uniform=lambda: 0.0
         )
-        self.supervisor = Supervisor(units, {}, environment, in_order=False)
+        self.supervisor = Supervisor(units, Dependencies(), environment, in_order=False)
         self.supervise()
 
     def _driver(self, directory: Path, refs: str) -> DriverProcess:

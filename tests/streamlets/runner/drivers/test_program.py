@@ -94,6 +94,9 @@ def test_orders_reach_their_unit(program: Any, messages: list[object]) -> None:
     program._driver.report(Became(b, 1, (part,)))
     program.carry_out(StartUnit(part.id, 2))
     assert part.calls == ["start"]
+    part.up = False
+    program.carry_out(StartUnit(part.id, 3, last=True))
+    assert part.calls == ["start", "start last"]
     assert messages == [SparkReady(4711), UnitBecame(b, 1, (QueryPart(part.id, Retry(max_attempts=3), True),))]
 
 

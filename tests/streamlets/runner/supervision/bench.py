@@ -12,6 +12,7 @@ from blueprint.core_settings import Retry
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
+from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Started, Unit
 from streamlets.runner.supervision.gate import Opening
@@ -34,10 +35,10 @@ class Fake:
     host: str = "spark"
     wall_clock: bool = True
 
-    def start(self, run: int) -> None:
+    def start(self, run: int, *, last: bool = False) -> None:
         assert not self.up, f"{self.id} is started while it is running"
         self.run, self.up = run, True
-        self.calls.append("start")
+        self.calls.append("start last" if last else "start")
 
     def drain(self) -> None:
         self.calls.append("drain")
@@ -70,6 +71,7 @@ class Bench:
         retry: Retry | None = None,
         producers: Mapping[str, list[str]] | None = None,
         openings: Mapping[str, Iterable[Opening]] | None = None,
+        ending: Iterable[str] = (),
         drain_within: float | None = None,
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
@@ -82,14 +84,13 @@ class Bench:
         chain = {ref: [before] for before, ref in itertools.pairwise(refs)}
         self.supervisor = Supervisor(
             self.units.values(),
-            chain if producers is None else producers,
+            Dependencies(chain if producers is None else producers, openings or {}, ending),
             Environment(
                 emit=self.events.append,
                 clock=lambda: self.now - self.set_back,
                 timer=lambda: self.now,
                 uniform=uniform,
             ),
-            openings=openings,
             in_order=in_order,
             drain_within=drain_within,
             fail_fast=fail_fast,
@@ -122,7 +123,7 @@ class Bench:
 
 def real_time(units: Iterable[Unit], emit: Callable[[Event], None]) -> Supervisor:
     """Return a supervisor in real time; its units do not wait for each other."""
-    return Supervisor(units, {}, Environment(emit=emit, uniform=lambda: 0.0), in_order=False)
+    return Supervisor(units, Dependencies(), Environment(emit=emit, uniform=lambda: 0.0), in_order=False)
 
 
 def supervise(

@@ -14,16 +14,16 @@ _ALL = frozenset(_BOTH)
     ("opening", "opened", "ended", "expected"),
     [
         (Opening(producers=_ALL), "", "", Go()),
-        (Opening(producers=_ALL, opened=1), "", "", Wait(_BOTH, 10.0)),
+        (Opening(producers=_ALL, opened=1), "", "", Wait(_BOTH, (), 10.0)),
         (Opening(producers=_ALL, opened=1), "weather", "", Go()),
-        (Opening(producers=_ALL, opened=2), "weather", "", Wait(("flights",), 10.0)),
+        (Opening(producers=_ALL, opened=2), "weather", "", Wait(("flights",), (), 10.0)),
         (Opening(producers=_ALL, opened=2), "flights weather", "", Go()),
-        (Opening(producers=_ALL, sequential=True), "flights", "weather", Wait(("flights",), 10.0)),
+        (Opening(producers=_ALL, sequential=True), "flights", "weather", Wait((), ("flights",), 10.0)),
         (Opening(producers=_ALL, sequential=True), "", "flights weather", Go()),
-        (Opening(producers=_ALL, opened=2, within=30.0), "weather", "", Wait(("flights",), 10.0, 40.0)),
+        (Opening(producers=_ALL, opened=2, within=30.0), "weather", "", Wait(("flights",), (), 10.0, 40.0)),
         (Opening(producers=_ALL, opened=1, within=5.0), "", "", TimedOut(_BOTH, 5.0)),
         (Opening(producers=_ALL, opened=2, within=5.0), "weather", "", TimedOut(("flights",), 5.0)),
-        (Opening(producers=_ALL, opened=1, within=5.0, sequential=True), "flights", "", Wait(_BOTH, 10.0)),
+        (Opening(producers=_ALL, opened=1, within=5.0, sequential=True), "flights", "", Wait((), _BOTH, 10.0)),
     ],
 )  # fmt: skip
 def test_an_inlet_waits_for_its_producers(
@@ -39,6 +39,6 @@ def test_all_inlets_must_be_open() -> None:
     second = Opening(producers=frozenset("a"), opened=1, within=15.0)
     third = Opening(producers=frozenset("c"), sequential=True)
     openings = [first, second, third]
-    assert gate(openings, opened=(), ended=(), since=0.0, now=1.0) == Wait(("a", "b", "c"), 0.0, 15.0)
+    assert gate(openings, opened=(), ended=(), since=0.0, now=1.0) == Wait(("a", "b"), ("c",), 0.0, 15.0)
     assert gate(openings, opened=(), ended=(), since=0.0, now=15.0) == TimedOut(("a",), 15.0)
     assert gate(openings, opened="ab", ended="c", since=0.0, now=15.0) == Go()

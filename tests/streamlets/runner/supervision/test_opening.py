@@ -29,12 +29,12 @@ def _calls(bench: Bench) -> list[str]:
 def test_a_sequential_inlet_waits_for_the_end_of_all_producers() -> None:
     """Also in a continuous run; the wait names those that have not ended, and is reported again as they end."""
     bench = _bench(sequential=True)
-    assert (bench.state("c"), bench.last("c").waiting) == ("starting", "waiting for a, b")
+    assert (bench.state("c"), bench.last("c").waiting) == ("starting", "waiting for the end of a, b")
     bench.units["a"].bounded = bench.units["b"].bounded = True
     for ref in "ab":
         bench.started(ref)
     bench.ended("b")
-    assert (bench.state("b"), bench.last("c").waiting, _calls(bench)) == ("completed", "waiting for a", [])
+    assert (bench.state("b"), bench.last("c").waiting, _calls(bench)) == ("completed", "waiting for the end of a", [])
     bench.ended("a")
     assert (bench.last("c").waiting, _calls(bench)) == ("", ["start"])
 
@@ -46,13 +46,13 @@ def test_a_sequential_inlet_waits_for_a_producer_that_backs_off_or_is_paused() -
     assert bench.supervisor.pause("b", "paused by ann") == ""
     bench.started("b")
     bench.ended("b")
-    assert (bench.last("c").waiting, _calls(bench)) == ("waiting for a, b (paused)", [])
+    assert (bench.last("c").waiting, _calls(bench)) == ("waiting for the end of a, b (paused)", [])
     assert bench.supervisor.stop_query(UnitId("a"), "stopped by ann") == ""
     bench.passes(10)
-    assert bench.last("c").waiting == "waiting for b (paused)"
+    assert bench.last("c").waiting == "waiting for the end of b (paused)"
     bench.supervisor.resume("b", "resumed by ann")
     bench.passes(0)
-    assert bench.last("c").waiting == "waiting for b"
+    assert bench.last("c").waiting == "waiting for the end of b"
 
 
 def test_sync_open_waits_until_every_producer_is_running() -> None:
@@ -91,6 +91,8 @@ def test_a_unit_fails_when_its_producers_do_not_open_in_time() -> None:
     bench.passes(30)
     assert bench.last("c").cause == "b did not open within 30 s (abandoned after 1 restart)"
     assert (bench.supervisor.failed, _calls(bench)) == ((UnitId("c"),), [])
+    bench.passes(1000)
+    assert bench.state("c") == "failed"
 
 
 def test_a_clock_that_is_set_during_a_wait_changes_nothing() -> None:
@@ -144,13 +146,13 @@ def test_a_run_ends_when_all_that_is_left_waits_for_what_has_failed() -> None:
     bench.ended("a")
     bench.ended("b", _FATAL)
     assert bench.passes(1000) is None
-    assert (bench.last("c").waiting, bench.supervisor.done) == ("waiting for a (paused), b (failed)", False)
+    assert (bench.last("c").waiting, bench.supervisor.done) == ("waiting for the end of a (paused), b (failed)", False)
     bench.supervisor.resume("a", "resumed by ann")
     bench.passes(0)
     bench.started("a")
     assert not bench.supervisor.done
     bench.ended("a", _FATAL)
-    reason = "nothing is running, and `c` is waiting for a (failed), b (failed)"
+    reason = "nothing can go on: `c` is waiting for the end of a (failed), b (failed)"
     assert (bench.state("c"), bench.supervisor.deadlock) == ("stopped", reason)
     assert [event.cause for event in bench.events if isinstance(event, RunStopping)] == [reason]
     assert bench.supervisor.done

@@ -29,7 +29,7 @@ def test_bounded_run_goes_in_topological_order() -> None:
     """A streamlet of a bounded run starts once its producers are over, also if one of them failed for good."""
     bench = Bench("abc", in_order=True, bounded=True)
     assert [bench.units[ref].calls for ref in "abc"] == [["start"], [], []]
-    assert bench.last("b").waiting == "waiting for a"
+    assert bench.last("b").waiting == "waiting for the end of a"
     bench.started("a")
     bench.ended("a")
     assert bench.state("a") == "completed"

@@ -26,6 +26,7 @@ from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed,
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.units.site import Site, SiteContext
 from streamlets.runner.units.units import QueryUnit, StreamletUnit
+from streamlets.spark.failure import Failure
 from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import Spark
 
@@ -84,7 +85,7 @@ class FakeSite:
         )
     )
 
-    def start(self, write: StreamingWrite) -> FakeQuery:
+    def start(self, write: StreamingWrite, *, last: bool = False) -> FakeQuery:
         """Up at once."""
         return self.query
 
@@ -216,12 +217,12 @@ def test_a_query_that_fails_while_the_next_one_starts_ends_with_it() -> None:
         exception = SimpleNamespace(isDefined=lambda: error is not None, get=lambda: error)
         site.listener.onQueryTerminated(SimpleNamespace(exception=lambda: exception, runId=lambda: query.runId))
 
-    def start(write: StreamingWrite) -> FakeQuery:
+    def start(write: StreamingWrite, *, last: bool) -> FakeQuery:
         ends(mine, "it broke")
         return other
 
     other.stop = lambda: ends(other, None)
-    site.build = lambda: (mine, StreamingWrite("other", None))  # type: ignore[arg-type]
+    site.build = lambda *, last: (mine, StreamingWrite("other", None))  # type: ignore[arg-type]
     site.start = start
     unit = StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None)
     unit.start(1)
@@ -237,7 +238,7 @@ def test_a_query_that_another_process_had_built_is_started() -> None:
     Spark is not running."""
     query, facts = FakeQuery([_report(0, 10)]), SimpleQueue[Fact]()
     site: Any = FakeSite(query, {})
-    site.build = lambda: (StreamingWrite("other", None), StreamingWrite("out", None))  # type: ignore[arg-type]
+    site.build = lambda *, last: (StreamingWrite("other", None), StreamingWrite("out", None))  # type: ignore[arg-type]
     unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None)
     unit.start(4)
     assert _next(facts, Started) == Started(unit.id, 4)
@@ -250,6 +251,41 @@ def test_a_query_that_another_process_had_built_is_started() -> None:
     failure = _next(facts, Ended).failure
     assert failure is not None
     assert failure.fatal
+
+
+def test_a_last_run_is_built_for_its_end() -> None:
+    """The query that was built for an endless run is not used; the run ends without a failure if it has written all."""
+    query, facts, calls = FakeQuery([_report(0, 10)]), SimpleQueue[Fact](), list[object]()
+    written, unwritten = StreamingWrite("out", None), ["messages of batch 0 are not in the dead letters yet"]  # type: ignore[arg-type]
+    site: Any = FakeSite(query, {}, bounded=False)
+    site.followups.unwritten = lambda name: unwritten[0]
+
+    def build(*, last: bool) -> tuple[StreamingWrite, ...]:
+        calls.append(("build", last))
+        return (written,)
+
+    def start(write: StreamingWrite, *, last: bool) -> FakeQuery:
+        calls.append(("start", last))
+        return query
+
+    def ends() -> Ended:
+        exception = SimpleNamespace(isDefined=lambda: False)
+        site.listener.onQueryTerminated(SimpleNamespace(exception=lambda: exception, runId=lambda: query.runId))
+        return _next(facts, Ended)
+
+    site.build, site.start = build, start
+    unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None, written)
+    unit.start(1, last=True)
+    _next(facts, Started)
+    assert calls == [("build", True), ("start", True)]
+    assert ends().failure == Failure(unwritten[0])
+    unwritten[0] = ""
+    unit.start(2, last=True)
+    _next(facts, Started)
+    assert ends().failure is None
+    unit.start(3)
+    _next(facts, Started)
+    assert calls[-2:] == [("build", False), ("start", False)]
 
 
 _MODULE = '''
@@ -389,7 +425,7 @@ def _active(site: Site) -> set[str | None]:
 def test_no_queries_is_a_failure_for_good() -> None:
     """A logic without queries fails for good at once."""
     facts: SimpleQueue[Fact] = SimpleQueue()
-    site: Any = SimpleNamespace(build=lambda: (), bounded=False)
+    site: Any = SimpleNamespace(build=lambda *, last: (), bounded=False)
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
     failure = _next(facts, Ended).failure
     assert failure is not None
@@ -402,7 +438,7 @@ def test_queries_the_runner_starts_become_units_of_their_own() -> None:
     options = {"max_attempts": 3, "random_factor": 0.2}
     writes = (StreamingWrite("x", None), StreamingWrite("y", None, retry=options))  # type: ignore[arg-type]
     plan = SimpleNamespace(settings=SimpleNamespace(retry_set=frozenset({"random_factor"})))
-    site: Any = SimpleNamespace(build=lambda: writes, bounded=False, trigger=lambda write: None, plan=plan)
+    site: Any = SimpleNamespace(build=lambda *, last: writes, bounded=False, trigger=lambda write: None, plan=plan)
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
     parts = _next(facts, Became).parts
     assert [str(part.id) for part in parts] == ["a.x", "a.y"]
