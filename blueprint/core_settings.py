@@ -62,7 +62,7 @@ _STARTING: Codec[Starting] = choice("earliest", "latest")
 _ON_INVALID: Codec[OnInvalid] = choice("fail", "dead-letters")
 _EXTRA: Codec[Extra] = choice("fail", "drop")
 _END: Codec[End] = choice("on-request", "when-producers-end")
-_OF_CLASS = "that of the class"
+_OF_CLASS = "the value in the class"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +54,15 @@ PHRASES = {
     r"let the (?:reader|writer)'s": "change the reader's",
 }
 """What not to write, as a regular expression with a space for any white space, and what to write instead."""
+
+DIALECT = re.compile(
+    r"\b(?:return what|yield what|that of|those of|as far as|(?:is|are) over|what is known of)\b".replace(" ", r"\s+"),
+    re.IGNORECASE,
+)
+"""Turns of phrase that hide a noun, which are correct now and then: name the thing itself, or repeat its noun."""
+
+CODE = ("blueprint", "cli", "streamlets")
+PAGES = ("CONTRIBUTING.md", "README.md", "docs/*.md", "examples/*/README.md")
 
 PATTERNS = [
     (re.compile(rf"\b(?:{phrase})(?!\w)".replace(" ", r"\s+"), re.IGNORECASE), instead)
@@ -102,6 +111,22 @@ def without_code_blocks(markdown: str) -> str:
     return re.sub(r"^```.*?^```$", lambda block: "\n" * block[0].count("\n"), markdown, flags=re.DOTALL | re.MULTILINE)
 
 
+def joined(source: str) -> str:
+    """Return a text in which string literals that follow each other are one."""
+    return re.sub(r"\"\s*\n\s*f?\"", "", source)
+
+
+def dialect(files: Iterable[Path]) -> list[str]:
+    """Return a line for each phrase of the dialect in files."""
+    return [
+        f"{file.relative_to(REPOSITORY)}:{first + text.count(chr(10), 0, match.start())}: {match[0]!r}"
+        for file in files
+        if DIALECT.search(joined(file.read_text(encoding="utf-8")))  # few files have one and need the slower search
+        for first, text in texts(file)
+        for match in DIALECT.finditer(text)
+    ]
+
+
 def findings(file: Path) -> list[str]:
     """Return a line for each phrase in a file: where it is, what it is, and what to write instead."""
     shown = file.relative_to(REPOSITORY) if file.is_relative_to(REPOSITORY) else file
@@ -119,6 +144,22 @@ def test_texts_are_plain_english(file: Path) -> None:
     """A covered file has none of the phrases."""
     phrases = findings(file)
     assert not phrases, "\n" + "\n".join(phrases)
+
+
+def test_dialect_is_rare_in_code() -> None:
+    """Docstrings, messages and comments have at most one phrase of the dialect per 1,000 docstrings."""
+    files = [file for name in CODE for file in (REPOSITORY / name).rglob("*.py")]
+    phrases = dialect(files)
+    docstrings = sum(file.read_text(encoding="utf-8").count('"""') for file in files) // 2
+    assert len(phrases) <= docstrings // 1000, "\n" + "\n".join(phrases)
+
+
+def test_dialect_is_rare_on_pages() -> None:
+    """Pages that are written by hand have at most one phrase of the dialect per 2,000 lines."""
+    files = [file for pattern in PAGES for file in REPOSITORY.glob(pattern)]
+    phrases = dialect(files)
+    lines = sum(file.read_text(encoding="utf-8").count("\n") for file in files)
+    assert len(phrases) <= lines // 2000, "\n" + "\n".join(phrases)
 
 
 @pytest.mark.parametrize(

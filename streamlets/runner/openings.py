@@ -10,7 +10,7 @@ from streamlets.runner.supervision.gate import Opening
 
 
 def dependencies_of(plan: ApplicationPlan) -> Dependencies:
-    """Return what the streamlets of an application require of each other at their start and at their end."""
+    """Return the requirements of an application's streamlets on each other, at their start and at their end."""
     producers = {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets}
     return Dependencies(producers, openings_of(plan), ending_in(plan))
 

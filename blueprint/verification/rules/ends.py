@@ -34,7 +34,7 @@ def ends_that_never_come(draft: Draft) -> Iterator[Diagnostic]:
 
 
 class Ends:
-    """Which streamlets of an application may end without a request, as far as their kinds and settings say."""
+    """Which streamlets of an application may end without a request, by their kinds and settings."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -62,7 +62,7 @@ class Ends:
         return self._known[ref]
 
     def blame(self, ref: str) -> str | None:
-        """Return why a streamlet that is to end does not; None if it may, or if a producer that is to end, too, is to
+        """Return why a streamlet that is to end does not; None if it may, or if a producer that is to end is to
         blame."""
         draft = self._draft
         if draft.descriptor(ref) is None or self.may_end(ref):

@@ -29,8 +29,9 @@ class TriggererError(ValueError):
 
 
 def calls_once(name: str) -> bool:
-    """Return whether a triggerer calls for one discovery at each start only; False if it cannot be created,
-    which its use reports.
+    """Return whether a triggerer calls for one discovery at each start only; False if it cannot be created.
+
+    The use of the triggerer reports that.
 
     Arguments:
         name: as for `make_triggerer`.

@@ -17,7 +17,7 @@ class Roster:
     Arguments:
         watched: the units in topological order.
         dependencies: what streamlets require of each other.
-        in_order: whether every inlet requires that its producers are over, and nothing else.
+        in_order: whether every inlet requires that its producers have ended, and nothing else.
 
     Attributes:
         ending: whether the run is being stopped, so that no unit will be resumed.
@@ -63,8 +63,9 @@ class Roster:
         return sorted(ref for ref in producers if not all(map(self.over, self.of(ref))))
 
     def gate(self, watched: Watched, now: float) -> Go | Wait | TimedOut:
-        """Return whether a unit may start. All queries of a streamlet must have ended before a request about the whole
-        streamlet lets one start again.
+        """Return whether a unit may start.
+
+        All queries of a streamlet must have ended before a request about the whole streamlet lets one start again.
 
         Arguments:
             now: the time on the clock of the supervisor, in seconds.
@@ -83,7 +84,7 @@ class Roster:
         )
 
     def described(self, wait: Wait) -> str:
-        """Return what a unit waits for, with the states of producers that will not open or end by themselves."""
+        """Return the reason why a unit waits, with the states of producers that will not open or end by themselves."""
         parts = [", ".join(map(self._named, wait.opening))] if wait.opening else []
         parts += [f"the end of {', '.join(map(self._named, wait.ending))}"] if wait.ending else []
         return f"waiting for {', and for '.join(parts) or 'its other queries'}"
@@ -94,13 +95,14 @@ class Roster:
         return f"{ref} ({state})" if state else ref
 
     def _ended(self, ref: str) -> bool:
-        """Return whether a streamlet has ended. One that has failed has not, unless the run is in order: it may be
-        started again on request."""
+        """Return whether a streamlet has ended.
+
+        One that has failed has not, unless the run is in order: it may be started again on request.
+        """
         return all(self.over(unit) and (self._in_order or unit.state != "failed") for unit in self.of(ref))
 
     def final_runs(self, watched: Watched) -> Runs | None:
-        """Return the runs of a unit's producers if it is to end with them and all have ended without a failure; None if
-        it goes on."""
+        """Return the runs of a unit's producers if all have ended without a failure and it ends with them, or None."""
         ref = watched.unit.id.streamlet
         if ref not in self._end_with_producers or watched.unit.bounded:
             return None
@@ -110,16 +112,21 @@ class Roster:
         return tuple((unit.unit.id, unit.run) for unit in units)
 
     def _feeding(self, watched: Watched) -> list[Watched]:
-        """Return the units that write what a unit reads: those of its producers; and those of its own streamlet
-        on other hosts that end by themselves, such as the discovery of a batch source."""
+        """Return the units that write what a unit reads.
+
+        These are the units of its producers, and units of its own streamlet on other hosts that end by themselves, such
+        as the discovery of a batch source.
+        """
         ref = watched.unit.id.streamlet
         units = [unit for producer in sorted(self._producers.get(ref, ())) for unit in self.of(producer)]
         return units + [unit for unit in self.of(ref) if unit.unit.bounded and unit.unit.host != watched.unit.host]
 
     @property
     def deadlock(self) -> str:
-        """Why no unit can start or end any more without a request, empty as long as one can: those that are not over
-        wait for each other, or for units that have failed, and no limit ends their wait."""
+        """Why no unit can start or end any more without a request, empty as long as one can.
+
+        Units that have not ended wait for each other, or for units that have failed, and no limit ends their wait.
+        """
         left: list[Watched] = []
         for watched in self:
             if self.over(watched):
@@ -134,8 +141,9 @@ class Roster:
         return f"nothing can go on: `{left[0].unit.id}` is {waiting}{more}"
 
     def _is_stuck(self, watched: Watched, stuck: Iterable[Watched]) -> bool:
-        """Return whether a unit waits for ever: at its gate, or for the end of producers of which one has failed or is
-        stuck, while none of them runs.
+        """Return whether a unit waits for ever.
+
+        It waits at its gate, or for the end of producers of which one has failed or is stuck, while none of them runs.
 
         Arguments:
             stuck: the units before it that are.

@@ -47,7 +47,7 @@ class Supervisor:
         units: the units in topological order.
         dependencies: what streamlets require of each other at their start and at their end.
         environment: clocks, randomness, and where the events go.
-        in_order: for a bounded run: start a streamlet only once its producers are over, whatever its inlets require,
+        in_order: for a bounded run: start a streamlet only once its producers have ended, whatever its inlets require,
             and let a unit fail for good that fails again and again without progress. Otherwise only settings limit
             restarts.
         drain_within: seconds after which a drain becomes a stop at once; None for never.
