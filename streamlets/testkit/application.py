@@ -45,7 +45,6 @@ class ApplicationUnderTest:
         open_session: Callable[[StreamletPlan], SparkSession],
         topics: Mapping[str, TopicResource],
         channels: Mapping[str, Channel],
-        checkpoints: Path,
         outside: OutsidePaths,
         real: Iterable[str] = (),
         *,
@@ -59,7 +58,6 @@ class ApplicationUnderTest:
             open_session: opens the Spark session of a streamlet.
             topics: topics by id.
             channels: channels by name.
-            checkpoints: the directory of checkpoints.
             outside: moves paths outside of the kit into it.
             real: the names of streamlets that write to their real paths.
             state: the state directory of its spouts.
@@ -96,9 +94,8 @@ class ApplicationUnderTest:
                 open_session,
                 topics,
                 channels,
-                checkpoints,
-                None if own.ref in real_refs else outside,
-                f"real=[{own.ref!r}]",
+                outside.home / "checkpoints",
+                None if own.ref in real_refs else replace(outside, allow=f"real=[{own.ref!r}]"),
                 seconds,
             )
 

@@ -244,7 +244,7 @@ class Testkit:
         home = self.directory / plan.name
         channels, resources = _resources(home, plan.topics, plan.streamlets)
         app = ApplicationUnderTest(
-            plan, self._session, resources, channels, home / "checkpoints", OutsidePaths(self.directory, home), real,
+            plan, self._session, resources, channels, OutsidePaths(self.directory, home), real,
             state=StateDirectory(self.directory, plan.name), seconds=self._seconds,
         )  # fmt: skip
         self._at_end.append(app.close)

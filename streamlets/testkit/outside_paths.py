@@ -32,10 +32,12 @@ class OutsidePaths:
     Arguments:
         kit: the directory of the kit; paths in it are not moved.
         home: the application's directory in the kit.
+        allow: the argument with which a test permits real paths, for messages.
     """
 
     kit: Path
     home: Path
+    allow: str = "real=True"
 
     def place(self, path: Path) -> Path:
         """Return the path in the kit for a path outside; streamlets that share a path outside share it in the kit."""

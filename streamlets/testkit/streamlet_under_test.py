@@ -54,7 +54,6 @@ class StreamletUnderTest:
         channels: Mapping[str, Channel],
         checkpoints: Path,
         outside: OutsidePaths | None = None,
-        allow: str = "real=True",
         seconds: float = STEP_SECONDS,
     ) -> None:
         """Create the context of a streamlet.
@@ -67,11 +66,10 @@ class StreamletUnderTest:
             channels: channels by name.
             checkpoints: the directory of checkpoints.
             outside: moves paths outside of the kit into it; None permits real paths.
-            allow: the argument with which a test permits real paths.
             seconds: the limit of a step, unless `step` has one.
         """
         self.plan = plan if outside is None else outside.redirect(streamlet, plan)
-        self._guard = Guard(plan.ref, outside, allow) if outside is not None else None
+        self._guard = Guard(plan.ref, outside, outside.allow) if outside is not None else None
         self._streamlet = streamlet
         self._open_session = open_session
         self._topics = topics
