@@ -19,7 +19,6 @@ LARGER = {
     "blueprint/diagnostics/codes.py: finding: parameters",  # the fields of a diagnostic, by keyword
     "blueprint/verification/verify.py: verify: parameters",
     "blueprint/verification/verify.py: verify: lines",
-    "cli/commands/run.py: run: lines",
     "streamlets/channels/kafka/appender.py: __init__: parameters",
     "streamlets/runner/run.py: run: lines",
     "streamlets/runner/units/progress.py: progressed: parameters",

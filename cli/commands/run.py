@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -20,6 +20,12 @@ from cli.verification.descriptors import CLASSES
 if TYPE_CHECKING:
     from blueprint.core_settings import Isolation
     from blueprint.plan import ApplicationPlan
+    from blueprint.verification.verify import Verification
+    from cli.application import Application
+    from cli.runs.process import ThisRun
+    from cli.verification.continuation import Continuation
+    from streamlets.runner.events.view import View
+    from streamlets.runner.run import RunOptions
     from streamlets.runner.state_directory.directory import StateDirectory
 
 
@@ -99,30 +105,18 @@ def run(
     The exit code is 0 if every streamlet completed or was stopped, 1 if a streamlet failed or the run could not
     continue, and 2 if the blueprint or the arguments are wrong or the state of the last run cannot be continued.
     """
-    from blueprint.diagnostics.report import summary
-    from cli.output.views import entered, open_views
+    from cli.output.views import open_views
     from cli.runs.process import ThisRun, arguments_of
     from cli.verification.continuation import Continuation, lost_queries
-    from cli.verification.findings import refuse, verify_with_logic
     from streamlets.runner.run import RunOptions
-    from streamlets.runner.run import run as run_plan
-    from streamlets.runner.state_directory.directory import StateError
     from streamlets.runner.views import ViewContext, ViewError
-    from streamlets.spark.session import SessionError
 
     environment = dict(os.environ)  # `--plans` starts Spark, which changes it
     app = replace(application(arguments, conf), state_root=Path(state_dir) if state_dir else None)
     continuation = Continuation(app.state_root, allow, fresh=fresh)
-    verification, error = verify_with_logic(app, continuation) if plans else (app.verify(against=continuation), "")
-    if verification.plan is None:
-        refuse(verification)
-    continuation.report(verification)
-    if form not in ("jsonl", "json") and sys.stdout.isatty():
-        click.echo(summary(verification))
-    if error:
-        click.echo(error, err=True)
-        raise SystemExit(1)
+    verification = _verified(app, continuation, form, plans=plans)
     plan = verification.plan
+    assert plan is not None  # other verifications were refused
     state = continuation.state(plan)
     if fresh and not yes and state.holds_anything():
         _confirm(state)
@@ -152,6 +146,34 @@ def run(
             previous, "--against", str(state.directory), "--allow", "state-loss"
         ),
     )
+    _run(plan, options, shown, this_run)
+
+
+def _verified(app: Application, continuation: Continuation, form: str, *, plans: bool) -> Verification:
+    """Return the verification of an application that can be started; otherwise exit with the findings."""
+    from blueprint.diagnostics.report import summary
+    from cli.verification.findings import refuse, verify_with_logic
+
+    verification, error = verify_with_logic(app, continuation) if plans else (app.verify(against=continuation), "")
+    if verification.plan is None:
+        refuse(verification)
+    continuation.report(verification)
+    if form not in ("jsonl", "json") and sys.stdout.isatty():
+        click.echo(summary(verification))
+    if error:
+        click.echo(error, err=True)
+        raise SystemExit(1)
+    return verification
+
+
+def _run(plan: ApplicationPlan, options: RunOptions, shown: Sequence[View], this_run: ThisRun) -> NoReturn:
+    """Run an application, become its new version if an upgrade is requested, and exit with the code of the run."""
+    from cli.output.views import entered
+    from streamlets.runner.run import run as run_plan
+    from streamlets.runner.state_directory.directory import StateError
+    from streamlets.runner.views import ViewError
+    from streamlets.spark.session import SessionError
+
     try:
         with entered(shown):
             code, upgrade = run_plan(plan, options, shown, shown[0].print_line)
