@@ -67,8 +67,8 @@ ELSEWHERE = {"lsp": "tests/cli/lsp/test_server.py"}
 STARTS_SPARK = {"run"}
 """Commands that start Spark unless the application is running."""
 
-ONLY_CONTENT = {"config", "put", "tail", "topics acls"}
-"""Commands whose answer may be settings, records or an empty list alone."""
+ONLY_CONTENT = {"config", "put", "streamlets", "tail", "topics acls"}
+"""Commands whose answer may be settings, classes, records or an empty list alone."""
 
 ONCE = {"completion", "doctor", "explain", "new", "schema"}
 """Commands that depend on the machine at most, not on the state of the application: called for one state only."""
