@@ -22,7 +22,12 @@ from blueprint.trigger import AvailableNow, ProcessingTime, RealTime, Trigger
 
 def render(statements: Iterable[Statement]) -> str:
     """Return a job with these statements; the values of their variables must be known."""
-    return "".join(f"{_statement(statement)}\n;\n" for statement in statements)
+    return "".join("\n".join(_clauses(statement)) + "\n;\n" for statement in statements)
+
+
+def on_one_line(statement: Statement) -> str:
+    """Return a statement with all clauses on one line, without the `;` at its end."""
+    return " ".join(_clauses(statement))
 
 
 def trigger_text(trigger: Trigger) -> str:
@@ -36,19 +41,18 @@ def trigger_text(trigger: Trigger) -> str:
             return f"TRIGGER REAL TIME {_interval(interval)}"
 
 
-def _statement(statement: Statement) -> str:
+def _clauses(statement: Statement) -> Iterator[str]:
     match statement:
         case CreateStream():
-            lines = _create(statement)
+            yield from _create(statement)
         case SaveStream():
-            lines = _save(statement)
+            yield from _save(statement)
         case StopStream():
-            lines = iter((f"STOP STREAM {statement.query.text}",))
+            yield f"STOP STREAM {statement.query.text}"
         case ShowStreams():
-            lines = iter(("SHOW STREAMS",))
+            yield "SHOW STREAMS"
         case SparkSql():
-            lines = iter((statement.text,))
-    return "\n".join(lines)
+            yield statement.text
 
 
 def _create(statement: CreateStream) -> Iterator[str]:

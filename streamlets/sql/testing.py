@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from blueprint.diagnostics import Span
 from blueprint.hocon.source import Source
 from blueprint.sql.job import Query
-from blueprint.sql.rendering import render
+from blueprint.sql.rendering import on_one_line
 from blueprint.sql.statements import Name, Option, SaveStream, Word
 from streamlets.api.shape import StreamletShape
 from streamlets.sql.streamlet import read_job, text_values
@@ -21,7 +22,8 @@ the query in a test."""
 def with_sinks(
     statements: str, variables: Mapping[str, object], shape: StreamletShape, sink_in_tests: SinkInTests
 ) -> str:
-    """Return statements whose queries write to other sinks, with the values of their variables.
+    """Return statements whose queries write to other sinks. Each statement stays on its line, so that the places of
+    errors are those in the original text.
 
     Arguments:
         statements: a valid job.
@@ -29,11 +31,14 @@ def with_sinks(
         shape: the ports of its streamlet; queries that write to outlets stay as they are.
         sink_in_tests: returns the sink of a query in a test.
     """
-    job, _ = read_job(Source("statements", statements), text_values(variables), shape)
-    saves = [
-        _saved_elsewhere(query, sink_in_tests) if query.outlet is None else query.statement for query in job.queries
-    ]
-    return render((*job.definitions, *saves))
+    elsewhere = [query for query in queries_of(statements, variables, shape) if query.outlet is None]
+    lines = [0, *(match.end() for match in re.finditer("\n", statements))]  # where each begins
+    for query in reversed(elsewhere):  # so that the places of those before stay
+        span = query.statement.span
+        start, end = lines[span.line - 1] + span.column - 1, lines[span.end_line - 1] + span.end_column - 1
+        saved = on_one_line(_saved_elsewhere(query, sink_in_tests)) + "\n" * (span.end_line - span.line)
+        statements = statements[:start] + saved + statements[end:]
+    return statements
 
 
 def queries_of(statements: str, variables: Mapping[str, object], shape: StreamletShape) -> tuple[Query, ...]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blueprint.avro.tasks import task_contract
 from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan
 from blueprint.spelling import suggestion
 from streamlets.api.streamlet import SparkStreamlet, Streamlet
@@ -157,7 +158,8 @@ class ApplicationUnderTest:
             for own in self.plan.streamlets:
                 ports += [*own.outlets, *own.inlets]
             contracts = {type(port): port.contract for port in reversed(ports) if port.topic == topic_id}
-            only = next(iter(contracts.values()), dead_letter_contract())
+            is_tasks = any(own.tasks == topic_id for own in self.plan.streamlets)
+            only = next(iter(contracts.values()), task_contract() if is_tasks else dead_letter_contract())
             written, read = contracts.get(OutletPlan, only), contracts.get(InletPlan, only)
             self._taps[topic_id] = TopicTap(self._topics[topic_id], written, read)
         return self._taps[topic_id]

@@ -92,7 +92,7 @@ class OutsidePaths:
             return name, {**kept, **{key: str(self.place(Path(plan.directory, str(kept[key])))) for key in paths}}
 
         statements = with_sinks(str(plan.parameters["statements"]), variables, streamlet.shape, sink_in_tests)
-        return {"statements": statements, "file": ""}
+        return {"statements": statements}
 
     def _sink(self, name: str, options: Mapping[str, Any], directory: Path, output: str) -> tuple[str, dict[str, Any]]:
         """Return a sink and its options as they are in tests.

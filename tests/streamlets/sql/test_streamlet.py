@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from blueprint.diagnostics import Diagnostic, Severity
 from blueprint.verification.verify import verify
+from streamlets.api.errors import StreamletError
 from streamlets.plans import LogicChecker
 from streamlets.project.catalog import ProjectCatalog
 from streamlets.testkit import Testkit
@@ -52,6 +53,22 @@ def check(spark: SparkSession, project: Path, scratch: Path, *arguments: str) ->
         project / "job.sql", catalog=ProjectCatalog(), arguments=arguments or ARGUMENTS, environment={},
         working_directory=project, logic=LogicChecker(spark, scratch),
     ).diagnostics  # fmt: skip
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("right", "wrong", "line"), [("'in'", "'nowhere'", 2), ("FROM readings GROUP", "FROM nothing GROUP", 7)]
+)
+def test_an_error_in_a_test_has_the_line_of_the_job(
+    kit: Testkit, project: Path, right: str, wrong: str, line: int
+) -> None:
+    """Although the queries write elsewhere in a test, each statement is at its place in the file."""
+    job = JOB.replace(right, wrong)
+    queries = job[job.index("SAVE STREAM hot") : job.index("SAVE STREAM counts")]
+    job = job.replace(queries, "").replace("CREATE STREAM", f"{queries}CREATE STREAM")  # two lines before the others
+    (project / "job.sql").write_text(job, encoding="utf-8")
+    with pytest.raises(StreamletError, match=rf"at job\.sql, line {line + 2}"):
+        kit.application(project / "job.sql", arguments=ARGUMENTS).step()
 
 
 @pytest.mark.spark

@@ -133,3 +133,6 @@ def test_an_application_without_queries_needs_no_spark(tmp_path: Path, blueprint
         app = kit.application(blueprint)
         assert app.step()["source"].rows_in == 2
         assert [row["letter"] for row in app.topic("numbers").take()] == ["a", "b"]
+        tasks = app.plan.streamlets[0].tasks
+        assert tasks is not None
+        assert [row["key"] for row in app.topic(tasks).take()] == ["a", "b"]
