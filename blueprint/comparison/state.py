@@ -30,11 +30,16 @@ def differences(old: DescribedQuery, new: DescribedQuery) -> Iterator[str]:
         for older, newer in zip(old.state, new.state, strict=True):
             aliases = {**_both_ways(old.aliases), **_both_ways(new.aliases)}
             yield from _operator(older, newer, aliases, named=old.logic is None or new.logic is None)
-    if old.windows is not None and new.windows is not None and old.windows != new.windows:
+    if old.windows is not None and new.windows is not None and _equal(old.windows) != _equal(new.windows):
         yield (
             f"it grouped by {window_phrases(old.windows)}, and now groups by {window_phrases(new.windows)}: its state "
             "would have windows of both kinds, all with missing rows"
         )
+
+
+def _equal(windows: Iterable[str]) -> list[str | float]:
+    """Return windows for comparisons: a gap is its length, however it is written."""
+    return [next(iter(_lengths(window)), window) if window.startswith("gap ") else window for window in windows]
 
 
 def window_phrases(windows: Iterable[str]) -> str:

@@ -47,6 +47,8 @@ def logic_differences(old: DescribedQuery, new: DescribedQuery) -> LogicDifferen
 
 def compare_logic(old: DescribedLogic, new: DescribedLogic) -> LogicDifferences:
     """Return the differences of two descriptions of the logic of a query."""
+    if old.form != new.form:
+        return LogicDifferences(unknown=(ANOTHER_FORM,))
     lost: list[str] = []
     later: list[str] = []
     unknown = list(_unreadable(old, new))
@@ -64,6 +66,9 @@ def compare_logic(old: DescribedLogic, new: DescribedLogic) -> LogicDifferences:
 
 NOT_RECORDED = "the older description does not have what determines its state: keys, aggregates, filters, settings"
 """Why the logic of a version from before it was recorded cannot be compared."""
+
+ANOTHER_FORM = "another version of Streamlets has described what determines its state, in a form of its own"
+"""Why the descriptions of two versions of Streamlets cannot be compared."""
 
 
 def _operator(old: OperatorLogic, new: OperatorLogic, unknown: list[str]) -> Iterator[str]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from blueprint.plan import StreamletPlan
 
+FORM = 1
+"""The form of the texts. A change of the normal form, after which equal logic has another text, makes it a new one."""
+
 
 def query_logic(
     frame: DataFrame,
@@ -50,7 +53,7 @@ def query_logic(
     reader = PlanReader(inlets, around, inlet_sources)
     results = [f"result {name} = {term.text}" for name, term in reader.read(plan)]
     rules = (f"output mode {mode}", *sorted(reader.rules), *results)
-    return DescribedLogic(tuple(reader.operators), rules, meaning(frame.sparkSession))
+    return DescribedLogic(tuple(reader.operators), rules, meaning(frame.sparkSession), FORM)
 
 
 def logic_of(

@@ -164,3 +164,13 @@ def test_state_travels_in_a_file() -> None:
     assert read is not None
     found = read["out"]
     assert (found, found.state, found.windows, found.aliases) == (state, state.state, state.windows, state.aliases)
+
+
+def test_a_gap_is_the_same_in_another_unit() -> None:
+    """Only its length counts."""
+    seconds, milliseconds, longer = (
+        DescribedQuery(("in",), ("sessionWindowStateStoreSaveExec",), windows=(f"gap {gap}",))
+        for gap in ("5 seconds", "5000 milliseconds", "6 seconds")
+    )
+    assert not list(differences(seconds, milliseconds))
+    assert list(differences(seconds, longer))

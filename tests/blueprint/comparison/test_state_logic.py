@@ -8,7 +8,13 @@ import pytest
 
 from blueprint.comparison import ChangeClass, DescribedLogic, DescribedQuery, compare, read_descriptor, to_json
 from blueprint.comparison.descriptor import OperatorLogic
-from blueprint.comparison.state_logic import NOT_RECORDED, LogicDifferences, compare_logic, logic_differences
+from blueprint.comparison.state_logic import (
+    ANOTHER_FORM,
+    NOT_RECORDED,
+    LogicDifferences,
+    compare_logic,
+    logic_differences,
+)
 from tests.blueprint.comparison.described import application, with_streamlet
 
 COUNTS = OperatorLogic("stateStoreSave", (("key", "in.k"), ("value", "sum(in.v)")))
@@ -72,6 +78,13 @@ def test_results_may_have_other_names(results: tuple[str, ...], same: bool) -> N
     assert bool(compare_logic(old, new).later) is not same
 
 
+def test_a_rule_counts_as_often_as_it_is_there() -> None:
+    """A sample of a sample has fewer rows."""
+    once, twice = (of(rules=("sample 0.5",) * times) for times in (1, 2))
+    assert compare_logic(once, twice).later == ("it now has `sample 0.5`",)
+    assert compare_logic(twice, once).later == ("it no longer has `sample 0.5`",)
+
+
 def test_python_functions_are_compared_by_their_code() -> None:
     """Another code is another key. Code of another Python, or that cannot be read, is not known."""
     old, changed, python, unread = (
@@ -103,6 +116,11 @@ def test_a_function_is_its_code_and_not_its_name() -> None:
     assert compare_logic(old, renamed) == LogicDifferences()
     assert compare_logic(old, changed).lost
     assert compare_logic(unread, other).lost
+
+
+def test_texts_of_another_version_of_streamlets_are_unknown() -> None:
+    """They may differ for equal logic, which is neither a loss nor safe."""
+    assert compare_logic(LOGIC, replace(LOGIC, form=LOGIC.form + 1)) == LogicDifferences(unknown=(ANOTHER_FORM,))
 
 
 def test_what_was_not_recorded_is_unknown() -> None:
