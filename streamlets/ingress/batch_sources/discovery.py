@@ -317,18 +317,18 @@ class _Discovery:
                 self._discover(source, writer, writer.interrupted or "")
             with self._changed:
                 self._busy = False
-            if unit.in_bounded_run:  # nobody measures the backlog from here on
-                unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": None})))
-                return
-            triggerer = unit.triggerer(self.fail)
-            triggerer.start(self.trigger)
-            self._serve(source, writer)
+            if not unit.in_bounded_run:
+                triggerer = unit.triggerer(self.fail)
+                triggerer.start(self.trigger)
+                self._serve(source, writer)
         finally:
             if triggerer is not None:
                 triggerer.stop()
             writer.close()
-            if not unit.in_bounded_run:
+            if not unit.bounded:
                 self._measure(writer)
+            else:  # nobody measures the backlog from here on
+                unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": None})))
             if source is not None:
                 source.close()
 

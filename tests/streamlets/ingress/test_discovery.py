@@ -246,6 +246,8 @@ def test_a_finite_source_completes_after_one_discovery(tmp_path: Path, topic: To
     assert run.trigger("b")
     assert run.ended(2) is None
     assert run.values() == ["a", "boom", "b"] and ByHand.started[-1].stopped
+    measured = [f.event for f in run.facts if isinstance(f, Seen) and isinstance(f.event, UnitMeasured)]
+    assert measured[-1].backlog == {"tasks": None}  # nobody measures it any more
 
 
 def test_a_trigger_discovers(run: Run) -> None:
