@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,11 +24,11 @@ from tests.crossings.planted import Planter, found_in
 
 APPLICATION = Path(__file__).with_name("secret_app")
 NAME = "planted_run"
-VARIABLES = ("PLANTED_TOKEN", "PLANTED_PASSWORD", "PLANTED_KEY")
-"""The environment variables of the run that are secrets."""
+VARIABLES = ("PLANTED_TOKEN", "PLANTED_PASSWORD", "PLANTED_KEY", "PLANTED_LOGIN_TOKEN", "PLANTED_UNUSED_SECRET")
+"""The environment variables of the run that are secrets; no setting names the last one."""
 
-FILES = ("feed.key", "key.next", "pages.key", "next")
-"""The secret files; the second and the fourth replace the others during the run."""
+FILES = ("feed.key", "key.next", "pages.key", "next", "bell.key")
+"""The secret files; the second and the fourth replace the first and the third during the run."""
 
 _SHOWN = 200  # characters of a command line
 
@@ -83,13 +83,14 @@ SMALL = ("call", "address", "function", "batch", "sql")
 """The readers of the small run: a query takes Spark seconds."""
 
 
-def blueprint(planter: Planter, web: str, database: str, *, small: bool) -> str:
+def blueprint(planter: Planter, web: str, database: str, *, small: bool, bounded: bool) -> str:
     """Return a blueprint whose streamlets have secrets in everything that may have one.
 
     Arguments:
         web: the address of a web server.
         database: the address of a database.
         small: whether only some of the readers are in it.
+        bounded: whether the run ends when its data is processed; otherwise a triggerer has secrets, too.
     """
     secret, settings, urls = planter.secret, planter.settings, planter.urls
     options = f"options {{ {settings()}, {urls()} }}"
@@ -123,12 +124,15 @@ def blueprint(planter: Planter, web: str, database: str, *, small: bool) -> str:
     }
     readers |= {
         where: f'class = planted_run.Teller, parameters {{ where = {where}, password = "{secret()}", '
-        f'address = "https://h/p?token={secret()}", options {{ {settings()}, {urls()} }} }}'
+        f'address = "https://h/p?token={secret()}", login = ${{PLANTED_LOGIN_TOKEN}}, '
+        f"options {{ {settings()}, {urls()} }} }}"
         for where in ("build", "function", "batch")
     }
     readers = {ref: text for ref, text in readers.items() if not small or ref in SMALL}
     lines = "\n".join(f"{ref} {{ {text} }}" for ref, text in readers.items())
     ports = ", ".join(f"{ref}.in" for ref in readers)
+    bell = f"planted_run.Bell, config {{ first {{ env = PLANTED_KEY }}, second {{ file = bell.key }}, {settings()} }}"
+    triggerer = "immediate, config { }" if bounded else bell
     return f'''
 blueprint {{
   streamlets {{
@@ -136,7 +140,7 @@ blueprint {{
       class = streamlets.Spout
       outlets.out = "n bigint"
       parameters {{
-        cmd = [python, feed.py]
+        cmd = [python, feed.py]  # its own secrets are on no command line
         env {{ {settings().replace("headers.", "password.")}, {urls()} }}
         secrets {{
           TOKEN {{ env = PLANTED_TOKEN }}, PASSWORD {{ env = PLANTED_PASSWORD }}, KEY {{ file = feed.key }}
@@ -149,7 +153,7 @@ blueprint {{
       class = planted_run.Pages
       parameters {{
         token {{ env = PLANTED_KEY }}, key {{ file = pages.key }}, {options}, password = "{secret()}"
-        discovery {{ triggerer = immediate, config {{ }} }}, max-task-attempts = 2
+        discovery {{ triggerer = {triggerer} }}, max-task-attempts = 2
       }}
     }}
     console {{ class = streamlets.Sink, inlets.in = "n bigint", parameters.to = terminal }}
@@ -168,13 +172,17 @@ flow.streamlets.batch.spark {{ spark.hadoop {{ {settings()} }} }}
 '''
 
 
-def write(directory: Path, planter: Planter, web: str, database: str, *, small: bool) -> None:
-    """Write the application with its secret files; see `blueprint` for the arguments."""
+def _write(directory: Path, planter: Planter, text: str) -> None:
     shutil.copytree(APPLICATION, directory, ignore=shutil.ignore_patterns("__pycache__"))
     (directory / "marks").mkdir()
-    (directory / "blueprint.conf").write_text(blueprint(planter, web, database, small=small))
+    (directory / "blueprint.conf").write_text(text)
     for name in FILES:
         (directory / name).write_text(f"{planter.secret()}\n")
+
+
+def write(directory: Path, planter: Planter, web: str, database: str, *, small: bool, bounded: bool) -> None:
+    """Write the application with its secret files; see `blueprint` for the arguments."""
+    _write(directory, planter, blueprint(planter, web, database, small=small, bounded=bounded))
 
 
 @dataclass
@@ -199,6 +207,21 @@ class Watch:
     spouts: frozenset[str]
     programs: dict[int, str] = field(default_factory=dict)
     sightings: dict[str, set[str]] = field(default_factory=dict)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Look again and again, in a thread."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(0.05):
+                self.look()
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        yield
+        ended.set()
+        thread.join()
 
     def look(self) -> None:
         """Look once."""
@@ -235,27 +258,43 @@ class Ended:
     watch: Watch
 
 
-def run(directory: Path, planter: Planter, options: Sequence[str] = (), seconds: float = 600.0) -> Ended:
-    """Run an application until all its data is processed, and look at its processes meanwhile."""
+def run(
+    directory: Path,
+    planter: Planter,
+    options: Sequence[str],
+    during: Callable[[Mapping[str, str]], object],
+    seconds: float = 600.0,
+) -> Ended:
+    """Run an application until it ends, and look at its processes meanwhile.
+
+    Arguments:
+        directory: the directory of the application.
+        planter: makes the secrets of its environment.
+        options: of `flow run`.
+        during: called again and again while it runs, with the variables of its environment that are secrets.
+        seconds: how long it may take.
+    """
     environment = {name: planter.secret() for name in VARIABLES}
     text = (directory / "blueprint.conf").read_text()
     files = [(directory / name).read_text() for name in FILES]
-    planted = found_in(" ".join([text, *files, *environment.values()]))
+    settings = [file.read_text() for file in directory.glob("*.conf")]
+    planted = found_in(" ".join([*settings, *files, *environment.values()]))
     # Its `env` and `secrets`; the beginning of the blueprint is the spout.
     spouts = found_in(" ".join([text.partition("numbers {")[0], *files, *environment.values()]))
     output = directory.parent / "output"
     with output.open("wb") as out, killed_at_end(
         subprocess.Popen(
-            [sys.executable, "-m", "streamlets", "run", str(directory), "--available-now", *options],
+            [sys.executable, "-m", "streamlets", "run", str(directory), *options],
             stdout=out, stderr=subprocess.STDOUT, env=os.environ | environment, cwd=directory,
         )
     ) as process:  # fmt: skip
         watch = Watch(psutil.Process(process.pid), frozenset(environment.values()), frozenset(spouts))
         deadline = time.monotonic() + seconds
-        while process.poll() is None:
-            assert time.monotonic() < deadline, output.read_text()
-            watch.look()
-            time.sleep(0.05)
+        with watch.watching():
+            while process.poll() is None:
+                assert time.monotonic() < deadline, output.read_text()
+                during(environment)
+                time.sleep(0.1)
     return Ended(process.returncode, output.read_text(), environment, planted, watch)
 
 

@@ -39,8 +39,8 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def tell(value: Any) -> str:
-    """Print all strings in a value, as a careless author does, and return them as one."""
-    text = "; ".join(strings(value))
+    """Print all strings in a value and in the environment, as a careless author does, and return them as one."""
+    text = "; ".join([*strings(value), *(told for told in os.environ.values() if "hunter" in told)])
     print(f"told: {text}", file=sys.stderr, flush=True)
     print(f"told: {text}", flush=True)
     return f"refused: {text}"
@@ -62,6 +62,7 @@ class Teller(SparkStreamlet):
     options = ObjectParameter("Options", default={})
     password = StringParameter("Password", default="")
     address = StringParameter("Address", default="")
+    login = StringParameter("Login, whose name does not mark a secret", default="")
 
     class Logic(SparkStreamletLogic["Teller"]):
         def build_streaming_queries(self) -> Any:
@@ -75,7 +76,7 @@ class Teller(SparkStreamlet):
                 return self.query("q", rows.select(_raising(told)("n")).writeStream.format("noop"))
 
             def batch(frame: Any, number: int) -> None:
-                raise ValueError("; ".join(strings(told)))
+                raise ValueError(tell(told))
 
             return self.query("q", rows.writeStream.foreachBatch(batch))
 
@@ -121,6 +122,27 @@ class Pages(BatchSource):
 
     def read_next(self) -> Any:
         return self._left.pop() if self._left else None
+
+
+class Bell:
+    """A triggerer that raises its secrets: when it is created first, and in its thread."""
+
+    def init(self, config: Any, context: Any) -> None:
+        self._context = context
+        self._told = [*strings(config), context.secret(config["first"]), context.secret(config["second"])]
+        if first("bell"):
+            raise ValueError(tell(self._told))
+
+    def start(self, trigger: Any) -> None:
+        def ring() -> None:
+            if first("ring"):
+                raise ValueError(tell(self._told))
+            trigger(tell(self._told))
+
+        self._context.run_in_thread(ring, "bell")
+
+    def stop(self) -> None:
+        """Do nothing."""
 
 
 class Numbers(GeneratorSpout):
