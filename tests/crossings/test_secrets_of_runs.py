@@ -73,7 +73,7 @@ READY = {"failed", "completed", "stopped"}
         pytest.param(("--available-now",), 330, id="one-driver"),
         pytest.param(("--available-now", "--isolation", "process", "--format", "jsonl", "--log-format", "json"), 440,
                      id="processes", marks=pytest.mark.full),
-        pytest.param(("--available-now", "--format", "table"), 440, id="table", marks=pytest.mark.full),
+        pytest.param(("--format", "table"), 440, id="unbounded", marks=pytest.mark.full),
     ],
 )  # fmt: skip
 def test_a_run(
