@@ -87,9 +87,10 @@ class StreamletPlan:
         volume_mounts: the directory of each mount by name.
         dead_letters: the id of the topic for rows that violate a contract; None when no port needs it.
         directory: the directory of the blueprint, from which relative paths in the settings start.
-    kind: what runs it.
-    tasks: the id of the topic with its tasks; None if its kind has none.
-    secrets: the values of the application's secrets, as its configuration defines them.
+        kind: what runs it.
+        tasks: the id of the topic with its tasks; None if its kind has none.
+        secrets: the values of the application's secrets, as its configuration defines them.
+        version: the version of the application, which the run sets and dead letters have; "" outside of a run.
     """
 
     ref: str
@@ -105,6 +106,7 @@ class StreamletPlan:
     kind: Kind = SPARK
     tasks: str | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ SCHEMA: dict[str, object] = {
         },
         {"name": "reason", "type": "string", "doc": "The first reason, as field path: why."},
         {"name": "time", "type": {"type": "long", "logicalType": "timestamp-micros"}, "doc": "When it was found."},
-        {"name": "version", "type": "string", "doc": "The version of the streamlet that wrote it."},
+        {"name": "version", "type": "string", "doc": "The version of the application that refused it."},
     ],
 }
 

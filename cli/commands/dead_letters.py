@@ -123,8 +123,9 @@ def show(
         if form == "jsonl":
             click.echo(json.dumps(_as_data(letter), ensure_ascii=False))
         else:
-            replayed = ", replayed" if letter.replayed else ""
-            click.echo(f"{timestamp(letter.time.timestamp())} UTC  {letter.port}, {letter.origin}{replayed}")
+            more = f", version {letter.version}" if letter.version else ""
+            more += ", replayed" if letter.replayed else ""
+            click.echo(f"{timestamp(letter.time.timestamp())} UTC  {letter.port}, {letter.origin}{more}")
             click.echo(f"  {letter.reason}\n  {letter.record}")
     if not last and form == "text":
         click.echo(f"{name}: no matching dead letters")

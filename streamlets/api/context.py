@@ -60,11 +60,13 @@ class TaskConnection:
         outlet: its outlet.
         topic: the topic with its tasks; None if none are read.
         secrets: the secrets of the configuration, which no file and no output shows.
+        version: the version of the application, for dead letters.
     """
 
     outlet: OutletPlan
     topic: TopicPlan | None
     secrets: frozenset[str] = frozenset()
+    version: str = ""
 
 
 class PortBinding(Protocol):

@@ -21,7 +21,7 @@ def dead_letter_columns(outlet: OutletPlan, coordinates: str, version: str) -> l
     Arguments:
         outlet: the outlet whose contract the row breaks.
         coordinates: where the row comes from, as `query/batch`, or the query in real-time mode.
-        version: the version of the streamlet.
+        version: the version of the application.
     """
     from pyspark.sql import functions as F
 

@@ -6,6 +6,7 @@ checkpoints, the schemas of written records from the tables of the topics. Neith
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,8 @@ from streamlets.runner.state_directory.directory import StateDirectory, StateErr
 from streamlets.runner.topics import stored_topics
 from streamlets.storage.files import write_atomically
 
+_VERSION_DIGITS = 12
+
 
 def store_descriptor(state: StateDirectory, plan: ApplicationPlan) -> None:
     """Store an application's descriptor, to compare the next version with. To be called by the directory's owner.
@@ -43,6 +46,13 @@ def store_descriptor(state: StateDirectory, plan: ApplicationPlan) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise StateError(f"cannot write {file}: {reason}", "free disk space or correct the permissions") from error
+
+
+def with_version(plan: ApplicationPlan) -> ApplicationPlan:
+    """Return a plan whose streamlets have the version of the application: the beginning of the SHA-256 of its stored
+    descriptor."""
+    version = hashlib.sha256(to_json(describe_plan(plan)).encode()).hexdigest()[:_VERSION_DIGITS]
+    return replace(plan, streamlets=tuple(replace(streamlet, version=version) for streamlet in plan.streamlets))
 
 
 def descriptor_text(state: StateDirectory) -> str | None:

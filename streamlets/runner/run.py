@@ -17,7 +17,7 @@ from streamlets.channels.base import Channel, TopicDamagedError, TopicLostError,
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reset import reset
-from streamlets.runner.deployment import descriptor_text, store_descriptor
+from streamlets.runner.deployment import descriptor_text, store_descriptor, with_version
 from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.record_events import RecordsMissed
@@ -126,6 +126,7 @@ def run(
         PluginError: no installed package registers the kind of a streamlet.
     """
     require_kinds(plan)
+    plan = with_version(plan)
     secrets = secrets_of_process(plan, os.environ)
     inbox: _Inbox = SimpleQueue()
     supervising = threading.Event()

@@ -71,7 +71,7 @@ def test_dead_letters_are_shown(flow: Flow, directory: Path) -> None:
     """The last ones are shown with reason, query and batch, as text or JSON lines, selected by their reason."""
     result = flow("dead-letters", "show", "writer", str(directory), "-n", "2")
     assert result.out.count("writer.out") == 2
-    for word in ("q batch 1", "PINK is not a symbol", '{"id": 100, "colour": "PINK"}'):
+    for word in ("q batch 1, version 1\n", "PINK is not a symbol", '{"id": 100, "colour": "PINK"}'):
         assert word in result.out
     lines = flow("dead-letters", "show", "writer.out", str(directory), "--reason", "GREEN", "--format", "jsonl").out
     letters = [json.loads(line) for line in lines.splitlines()]
@@ -182,7 +182,9 @@ def test_messages_of_an_inlet_are_shown_with_their_place(flow: Flow, directory: 
     dead = made(directory / ".flow" / "app" / "topics", "dead")
     append(dead, [pa.RecordBatch.from_pylist([row], schema=arrow_schema(of))], of, 9, writer="inlet")
     shown = flow("dead-letters", "show", "writer.in", str(directory)).out
-    assert "writer.in, topic raw-data, partition 2, offset 17\n  no known schema has the header 78\n" in shown
+    assert (
+        "writer.in, topic raw-data, partition 2, offset 17, version 1\n  no known schema has the header 78\n" in shown
+    )
     (line,) = flow("dead-letters", "show", "writer.in", str(directory), "--format", "jsonl").out.splitlines()
     assert json.loads(line)["coordinates"] == "raw-data/2/17"
     result = flow("dead-letters", "replay", "writer.in", str(directory))

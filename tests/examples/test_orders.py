@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -52,6 +53,9 @@ def test_a_broken_file_is_set_aside(example: Path) -> None:
     letters = flow("dead-letters", "show", "orders", str(example), "--format", "jsonl")
     assert "broken.csv" in letters
     assert "many" in letters
+    (descriptor,) = example.glob(".flow/*/descriptor.json")
+    version = hashlib.sha256(descriptor.read_bytes()).hexdigest()[:12]
+    assert {json.loads(letter)["version"] for letter in letters.splitlines()} == {version}
     (log,) = example.glob(".flow/*/logs/run.log")
     warning = next(line for line in log.read_text().splitlines() if "failed in 3 attempts" in line)
     assert "broken.csv" in warning and "orders.py:" in warning, "the file and the line of the source are shown"

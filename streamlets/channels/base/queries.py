@@ -40,7 +40,7 @@ class TopicQuery:
     Arguments:
         streamlet: the name of the streamlet.
         name: the name of the query within the streamlet, the same after a restart.
-        version: the version of the streamlet, which is stored with dead letters.
+        version: the version of the application, which is stored with dead letters.
         on_batch: called in the driver after each batch, before Spark commits it; None if nobody counts.
     """
 

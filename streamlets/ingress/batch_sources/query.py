@@ -99,4 +99,5 @@ def _settings(logic: SparkStreamletLogic[Any], limits: TaskLimits, connection: T
         progress=progress_file(context.state, context.streamlet_ref),
         places=places_of(context.state),
         secrets=connection.secrets,
+        version=connection.version,
     )

@@ -171,7 +171,8 @@ class TaskReader:
             "error": error.details[-_MOST_DETAILS:],
         }
         text = json.dumps(record, ensure_ascii=False)
-        return _letter(text, f"{self._settings.streamlet}.{TASKS}", task, error.reason, self._clock())
+        port = f"{self._settings.streamlet}.{TASKS}"
+        return _letter(text, port, task, error.reason, self._clock(), self._settings.version)
 
     def _batch(self, records: pa.RecordBatch | None, letters: list[dict[str, Any]]) -> pa.RecordBatch:
         import pyarrow as pa
@@ -258,7 +259,8 @@ class SourceInstance:
                         raise
                     text = json.dumps(record, default=str, ensure_ascii=False)
                     port = f"{self._settings.streamlet}.{self._settings.outlet}"
-                    attempt.letters.append(_letter(text, port, task, str(error), self._clock()))
+                    letter = _letter(text, port, task, str(error), self._clock(), self._settings.version)
+                    attempt.letters.append(letter)
                 if len(rows) >= _ROWS:
                     self._spool(rows, attempt)
                     rows = []
@@ -328,14 +330,14 @@ def _users_part(trace: TracebackType | None) -> TracebackType | None:
     return first or trace
 
 
-def _letter(record: str, port: str, task: Task, reason: str, time: float) -> dict[str, Any]:
+def _letter(record: str, port: str, task: Task, reason: str, time: float, version: str) -> dict[str, Any]:
     return {
         "record": record,
         "port": port,
         "coordinates": f"task/{task.number}",
         "reason": reason,
         "time": int(time * 1e6),
-        "version": "",
+        "version": version,
     }
 
 

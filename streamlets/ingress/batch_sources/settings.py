@@ -39,6 +39,7 @@ class SourceSettings:
         progress: the file in which the runner reports its discoveries.
         places: the places of the project; paths in earlier tasks are translated.
         secrets: the secrets of the configuration, which no file and no output shows.
+        version: the version of the application, for dead letters.
     """
 
     class_name: str
@@ -59,6 +60,7 @@ class SourceSettings:
     progress: Path
     places: Places = field(default_factory=Places)
     secrets: frozenset[str] = frozenset()
+    version: str = ""
 
     def to_options(self) -> dict[str, str]:
         """Return the option for Spark."""

@@ -127,7 +127,7 @@ class TransactionWriter:
             WriterFencedError, TopicLostError, TopicWriteError: nothing was published.
         """
         with self._lock:
-            batches = _Batches(outlet, self._send_letters if self._letters is not None else None)
+            batches = _Batches(outlet, self._plan.version, self._send_letters if self._letters is not None else None)
             try:
                 self._append(outlet, batches.of(rows), marker)
             except CodecError as error:
@@ -188,11 +188,15 @@ class _Batches:
 
     Arguments:
         outlet: the outlet.
+        version: the version of the application, for dead letters.
         send: takes dead letters; None if the spout has none.
     """
 
-    def __init__(self, outlet: OutletPlan, send: Callable[[list[dict[str, object]]], None] | None) -> None:
+    def __init__(
+        self, outlet: OutletPlan, version: str, send: Callable[[list[dict[str, object]]], None] | None
+    ) -> None:
         self._outlet = outlet
+        self._version = version
         self._send = send if outlet.on_invalid == "dead-letters" else None
         self._extra = outlet.extra == "drop"
         self._plain = PlainColumns(outlet.contract)
@@ -249,7 +253,7 @@ class _Batches:
                 "coordinates": f"spout/{row.place}",
                 "reason": reason,
                 "time": int(time.time() * 1_000_000),
-                "version": "",
+                "version": self._version,
             }
         )
         if len(self._broken) >= _ROWS_AT_ONCE:

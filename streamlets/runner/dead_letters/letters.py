@@ -27,7 +27,7 @@ class DeadLetter:
             `topic/partition/offset`.
         reason: the first reason why it broke the contract.
         time: when it was written.
-        version: the version of the streamlet.
+        version: the version of the application that refused it; "" if it was not a run.
         replayed: whether a replay of it was decided.
     """
 

@@ -31,7 +31,6 @@ class TopicBinding:
         topics: the resource of each topic in the plan, by topic id, including dead letters.
         channels: the channels that store these topics, by name.
         checkpoints: the application's directory of checkpoints, with `<streamlet>/<query>` below it.
-        version: the version of the streamlet, stored in dead letters.
         on_batch: takes each batch that a query of the streamlet wrote to topics, or its sink to files.
         real_time: whether queries with a real-time trigger run in real-time mode; otherwise they run in batches.
         print_line: shows a line in the terminal of the run, from any thread.
@@ -42,7 +41,6 @@ class TopicBinding:
     topics: Mapping[str, TopicResource]
     channels: Mapping[str, Channel]
     checkpoints: Path
-    version: str = ""
     on_batch: Callable[[BatchWritten], None] | None = None
     real_time: bool = False
     print_line: Callable[[str], None] = print
@@ -85,7 +83,7 @@ class TopicBinding:
                 "write each outlet in a query of its own with `write_stream`"
             )
         channel, dead_letters = self.channels[channels[0]], self._dead_letters(joined)
-        target = TopicQuery(streamlet=self.plan.ref, name=query, version=self.version, on_batch=self.on_batch)
+        target = TopicQuery(streamlet=self.plan.ref, name=query, version=self.plan.version, on_batch=self.on_batch)
         if not (self.real_time and isinstance(trigger_of(self.plan, query, trigger), RealTime)):
             return channel.writer(rows, joined, dead_letters, target).outputMode(output_mode)
         if not channel.traits.real_time:
@@ -107,7 +105,7 @@ class TopicBinding:
         if self.plan.tasks is None:
             raise StreamletError(f"`{self.plan.ref}` has no topic for tasks")
         tasks = self.topics[self.plan.tasks].plan
-        return TaskConnection(self._branch(outlet, all_rows).outlet, tasks, self.plan.secrets)
+        return TaskConnection(self._branch(outlet, all_rows).outlet, tasks, self.plan.secrets, self.plan.version)
 
     def checkpoint_dir(self, name: str) -> str:
         """Return the directory of a query's checkpoint."""

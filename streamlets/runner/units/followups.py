@@ -78,7 +78,6 @@ class FollowUps:
         topics: the topics by id.
         checkpoints: the application's directory of checkpoints.
         session: returns a session of the Spark that runs the queries.
-        version: the version of the streamlet, stored in dead letters.
         report: takes what does not succeed, and records that a batch has skipped.
     """
 
@@ -89,7 +88,6 @@ class FollowUps:
         topics: Mapping[str, TopicResource],
         checkpoints: Path,
         session: Callable[[], SparkSession],
-        version: str,
         report: Callable[[UnitWarned | RecordsMissed], None],
     ) -> None:
         self._plan = plan
@@ -97,7 +95,6 @@ class FollowUps:
         self._topics = topics
         self._checkpoints = checkpoints / plan.ref
         self._session = session
-        self._version = version
         self._report = report
         self._letters = {inlet.name for inlet in plan.inlets if self._finding(inlet) is not None}
         self._continuing = {inlet.name for inlet in plan.inlets if self._losing(inlet) is not None}
@@ -276,7 +273,7 @@ class FollowUps:
             pa.array([record.coordinates for record in records], pa.string()),
             pa.array([record.reason for record in records], pa.string()),
             pa.array([now] * len(records), schema.field("time").type),
-            pa.array([self._version] * len(records), pa.string()),
+            pa.array([self._plan.version] * len(records), pa.string()),
         ]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 

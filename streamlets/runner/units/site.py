@@ -78,7 +78,6 @@ class SiteContext:
         bounded: whether every query processes all available data and ends, whatever its trigger.
         report: takes facts about checkpoints.
         print_line: takes lines that a sink shows.
-        version: the version of the streamlets, stored in dead letters.
         slots: the task slots of the Spark.
     """
 
@@ -92,7 +91,6 @@ class SiteContext:
     bounded: bool = False
     report: Callable[[Fact], None]
     print_line: Callable[[str], None] = print
-    version: str = ""
     slots: TaskSlots = field(default_factory=TaskSlots)
 
 
@@ -117,7 +115,6 @@ class Site:
             context.topics,
             context.checkpoints,
             self._session,
-            context.version,
             lambda event: context.report(Seen(event)),
         )
 
@@ -260,7 +257,6 @@ class Site:
             topics=self._site.topics,
             channels=self._site.channels,
             checkpoints=self._site.checkpoints,
-            version=self._site.version,
             on_batch=self._on_batch,
             real_time=not (self._site.bounded or last),
             print_line=self._site.print_line,

@@ -103,10 +103,10 @@ def test_a_failed_attempt_leaves_no_record() -> None:
 def test_a_poison_task_becomes_a_dead_letter_with_its_error() -> None:
     """After all attempts, the dead letter has the task, the attempts and the traceback; no record of it appears."""
     Numbers.fails = {3: 99}
-    reader = reader_of(Numbers)
+    reader = reader_of(Numbers, version="1.2")
     records, (letter,) = read(reader, task_of(3))
     assert records == []
-    assert (letter["port"], letter["coordinates"]) == ("source.tasks", "task/7")
+    assert (letter["port"], letter["coordinates"], letter["version"]) == ("source.tasks", "task/7", "1.2")
     assert letter["reason"] == "OSError: connection reset"
     record = json.loads(letter["record"])
     assert (record["task"], record["payload"], record["attempts"]) == (7, "3", 3)

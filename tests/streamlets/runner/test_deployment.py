@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +14,15 @@ from blueprint.avro.sources.loading import parse_contract
 from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_json
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
-from streamlets.runner.deployment import as_run, deployed
+from streamlets.runner.deployment import as_run, deployed, store_descriptor, with_version
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import RunStarted
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.testkit.application import plan_application
 from tests.blueprint.comparison.described import application, unknown_queries
+from tests.pages import REPOSITORY
 from tests.streamlets.channels.topics import append
 from tests.streamlets.runner.supervision.bench import unit_id
 
@@ -152,3 +155,14 @@ def test_a_topic_without_records_has_nothing_that_must_stay_readable(state: Stat
     read = deployed(state)
     assert read is not None
     assert not read.descriptor.topics["readings"].empty
+
+
+def test_the_version_is_that_of_the_stored_descriptor(state: StateDirectory) -> None:
+    """It is the beginning of the SHA-256 of the file, so that anybody can compute it; a parameter changes it."""
+    blueprint = REPOSITORY / "examples" / "pages" / "blueprint.conf"
+    plan = with_version(plan_application(blueprint, (), ()))
+    store_descriptor(state, plan)
+    expected = hashlib.sha256(state.descriptor_file.read_bytes()).hexdigest()[:12]
+    assert {streamlet.version for streamlet in plan.streamlets} == {expected}
+    changed = plan_application(blueprint, (), ("flow.streamlets.products.parameters.max-task-attempts=9",))
+    assert with_version(changed).streamlets[0].version != expected

@@ -62,7 +62,7 @@ class Reader:
     def followups(self) -> FollowUps:
         """Return new follow-ups, as a new process has them."""
         plan, topics = self._plan()
-        return FollowUps(plan, "app", topics, self.directory, lambda: self.session, "1.2", self._note)
+        return FollowUps(plan, "app", topics, self.directory, lambda: self.session, self._note)
 
     def _note(self, event: UnitWarned | RecordsMissed) -> None:
         if isinstance(event, RecordsMissed):
@@ -78,6 +78,7 @@ class Reader:
             descriptor=descriptor,
             inlets=(self.inlet,),
             dead_letters="letters",
+            version="1.2",
         )
         return plan, {self.inlet.topic: self.topic, "letters": self.letters_topic}
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from blueprint.plan import OutletPlan, StreamletPlan
@@ -9,7 +12,7 @@ from streamlets.channels.base import WriterFencedError
 from streamlets.ingress.spouts.codecs import Row
 from streamlets.ingress.spouts.writer import RefusedError, TransactionWriter
 from tests.streamlets.channels.benches import ChannelBench
-from tests.streamlets.channels.topics import READING
+from tests.streamlets.channels.topics import READING, made
 
 
 def test_transactions(channel_bench: ChannelBench) -> None:
@@ -39,3 +42,17 @@ def test_transactions(channel_bench: ChannelBench) -> None:
             assert new.commit_rows(outlet, rows(6), None).records == 1
             assert new.marker == b"second"
     assert [row["id"] for batch in topic.scan() for row in batch.to_pylist()] == [1, 2, 4, 6]
+
+
+def test_dead_letters_have_the_version_of_the_application(tmp_path: Path) -> None:
+    """The version that the run has given to the plan of the spout."""
+    outlet = OutletPlan("feed", "out", None, READING, "readings", on_invalid="dead-letters")
+    descriptor: Any = None
+    plan = StreamletPlan(
+        ref="feed", class_name="", descriptor=descriptor, outlets=(outlet,), dead_letters="letters", version="1.2"
+    )
+    topics = {name: made(tmp_path, name) for name in ("readings", "letters")}
+    with TransactionWriter(plan, topics, 1) as writer:
+        writer.commit_rows(outlet, [Row({"id": "x"}, "record 1")], None)
+    (letter,) = [row for batch in topics["letters"].scan() for row in batch.to_pylist()]
+    assert (letter["coordinates"], letter["version"]) == ("spout/record 1", "1.2")

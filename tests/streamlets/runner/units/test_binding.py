@@ -20,10 +20,12 @@ class RecordingChannel:
 
     def __init__(self) -> None:
         self.dead_letters: list[Any] = []
+        self.versions: list[str] = []
 
     def writer(self, rows: Any, branches: Any, dead_letters: Any, query: Any) -> Any:
-        """Keep the topic of the dead letters."""
+        """Keep the topic of the dead letters, and the version that they have."""
         self.dead_letters.append(dead_letters)
+        self.versions.append(query.version)
         return SimpleNamespace(outputMode=lambda mode: mode)
 
 
@@ -32,7 +34,7 @@ def binding(channels: dict[str, RecordingChannel], *outlets: Any, **topics: str)
     resources = {
         id: SimpleNamespace(plan=TopicPlan(id, id, channel, True, (), (), {})) for id, channel in topics.items()
     }
-    plan: Any = SimpleNamespace(ref="writer", outlets=outlets, dead_letters="letters")
+    plan: Any = SimpleNamespace(ref="writer", outlets=outlets, dead_letters="letters", version="1.2")
     return TopicBinding(plan=plan, session=None, topics=resources, channels=channels, checkpoints=Path())  # type: ignore[arg-type]
 
 
@@ -55,6 +57,7 @@ def test_a_query_cannot_write_to_two_channels() -> None:
     write(bound, "a")
     write(bound, "b")
     assert channels["toy"].dead_letters == [bound.topics["letters"]]
+    assert channels["toy"].versions == ["1.2"], "dead letters have the version of the plan"
     assert channels["delta"].dead_letters == [None], "the outlet `b` has no dead letters"
 
 

@@ -136,13 +136,14 @@ class Bench:
             descriptor=descriptor,
             inlets=(inlet,),
             dead_letters="letters",
+            version="1.2",
         )
 
     def open(self) -> FollowUps:
         """Return the follow-ups of a new process."""
         topics: Any = {"in": self.topic, "letters": made(self.directory / "topics", "letters")}
         session: Any = lambda: None  # noqa: E731
-        return FollowUps(self.plan, "app", topics, self.directory / "checkpoints", session, "1", self.reports.append)
+        return FollowUps(self.plan, "app", topics, self.directory / "checkpoints", session, self.reports.append)
 
     def checkpoint(self, committed: int | None) -> Checkpoint:
         """Return the checkpoint of the query `q`."""
@@ -300,7 +301,7 @@ def test_two_inlets_of_a_topic(bench: Bench) -> None:
     topics: Any = {"in": bench.topic, "letters": made(bench.directory / "topics", "letters")}
     plan = replace(bench.plan, inlets=(first, second))
     session: Any = lambda: None  # noqa: E731
-    followups = FollowUps(plan, "app", topics, bench.directory / "checkpoints", session, "1", bench.reports.append)
+    followups = FollowUps(plan, "app", topics, bench.directory / "checkpoints", session, bench.reports.append)
     followups.starting("q", bench.checkpoint(None))
     followups.batch("q", report(None, 5) | {"observedMetrics": {"in": {"n": 2}}})
     followups.finish()
