@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import threading
+import time
+from dataclasses import dataclass
 
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.kafka.cluster_client import Cluster
+from streamlets.channels.kafka.cluster_errors import ClusterError
+
+_LONGEST_TRANSACTION = 120.0
+"""Seconds for which an entry may be invisible: the cluster ends the transaction of a killed writer after a minute."""
+
+_POLL = 0.05
+"""Seconds between two reads while waiting for an entry."""
 
 _CONFIG = {
     "cleanup.policy": "compact",
@@ -13,6 +22,19 @@ _CONFIG = {
     "min.cleanable.dirty.ratio": "0.1",
     "retention.ms": "-1",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The last value of a key.
+
+    Arguments:
+        offset: its offset, which compaction keeps.
+        value: the value.
+    """
+
+    offset: int
+    value: bytes
 
 
 class CompactedTable:
@@ -26,7 +48,7 @@ class CompactedTable:
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self._cluster = cluster
         self.topic = topic
-        self._values: dict[str, bytes] = {}
+        self._entries: dict[str, Entry] = {}
         self._next = 0
         self._lock = threading.Lock()
 
@@ -46,8 +68,41 @@ class CompactedTable:
         """
         self._cluster.send(self.topic, [(key.encode(), value)])
 
+    def remove(self, key: str) -> None:
+        """Remove a key.
+
+        Raises:
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        self._cluster.send(self.topic, [(key.encode(), None)])
+
     def refreshed(self) -> dict[str, bytes]:
         """Return the values by key as they are now; nothing if the topic does not exist.
+
+        Raises:
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        return {key: entry.value for key, entry in self.entries().items()}
+
+    def entries_with(self, key: str) -> dict[str, Entry]:
+        """Return the entries by key, as soon as a stored one is visible: readers do not see what follows an open
+        transaction of another writer.
+
+        Raises:
+            ClusterError: it is not visible in time; the cluster does not answer, or does not allow it.
+        """
+        end = time.monotonic() + _LONGEST_TRANSACTION
+        while key not in (entries := self.entries()):
+            if time.monotonic() > end:
+                raise ClusterError(
+                    f"the topic `{self.topic}` has an open transaction for {_LONGEST_TRANSACTION:g} seconds",
+                    "run again when it has ended",
+                )
+            time.sleep(_POLL)
+        return entries
+
+    def entries(self) -> dict[str, Entry]:
+        """Return the entries by key as they are now; nothing if the topic does not exist.
 
         Raises:
             ClusterError: the cluster does not answer, or does not allow it.
@@ -58,13 +113,13 @@ class CompactedTable:
             except TopicLostError:
                 return {}
             if end < self._next:  # the topic was created again
-                self._values, self._next = {}, 0
+                self._entries, self._next = {}, 0
             if end > self._next:
                 for message in self._cluster.messages(self.topic, {0: (self._next, end)}):
                     key, value = (message.key() or b"").decode(errors="replace"), message.value()
                     if value is None:
-                        self._values.pop(key, None)
+                        self._entries.pop(key, None)
                     else:
-                        self._values[key] = value
+                        self._entries[key] = Entry(message.offset(), value)
                 self._next = end
-            return dict(self._values)
+            return dict(self._entries)

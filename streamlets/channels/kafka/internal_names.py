@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blueprint.model.blueprint import dead_letter_topic, task_topic
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import TopicWriteError
-from streamlets.channels.kafka.compacted import CompactedTable
+from streamlets.channels.kafka.compacted import CompactedTable, Entry
 from streamlets.channels.kafka.settings import TOPIC_PREFIX
 
 _INTERNAL = (dead_letter_topic(""), task_topic(""))
@@ -57,16 +57,23 @@ def topic_prefix(channel_options: Mapping[str, object], application: str) -> str
 
 
 def claim(writers: CompactedTable, topic: str, application: str) -> None:
-    """Take a topic for an application.
+    """Take a topic for an application, unless another one has taken it before.
+
+    Each application writes a claim with a key of its own. The order of the claims in the topic of writers is the same
+    for all, so that the first is known when the own claim is visible; the others are removed by those who wrote them.
 
     Raises:
         ForeignTopicError: another application has taken it.
         ClusterError: the cluster does not answer, or does not allow it.
     """
-    if owner_of(writers, topic) is None:
+    claims, key = _claims(writers.entries(), topic), _claim_key(topic, application)
+    if not claims:
         writers.create()
-        writers.put(f"{topic}/{_CLAIM}", json.dumps({"application": application}).encode())
-    require_own(writers, topic, application)
+        writers.put(key, json.dumps({"application": application}).encode())
+        claims = _claims(writers.entries_with(key), topic)
+    if claims[0].application != application and key in {claim.key for claim in claims}:
+        writers.remove(key)
+    _require(claims, topic, application)
 
 
 def require_own(writers: CompactedTable, topic: str, application: str) -> None:
@@ -76,25 +83,57 @@ def require_own(writers: CompactedTable, topic: str, application: str) -> None:
         ForeignTopicError: another application has taken it.
         ClusterError: the cluster does not answer, or does not allow it.
     """
-    owner = owner_of(writers, topic)
-    if owner not in (None, application):
-        raise ForeignTopicError(
-            f"the topic `{topic}` has records of the application `{owner}` for itself; let `{application}` use another "
-            "one: set `topic.name` of the topic, or `flow.kafka.topic-prefix` for all of them"
-        )
-
-
-def owner_of(writers: CompactedTable, topic: str) -> str | None:
-    """Return the application that has taken a topic for itself; None if none has.
-
-    Raises:
-        ClusterError: the cluster does not answer, or does not allow it.
-    """
-    data = writers.refreshed().get(f"{topic}/{_CLAIM}")
-    return str(json.loads(data)["application"]) if data is not None else None
+    _require(_claims(writers.entries(), topic), topic, application)
 
 
 def is_writer(key: str, topic: str) -> bool:
     """Return whether the key of an entry belongs to a writer of a topic."""
     of, _, writer = key.rpartition("/")
-    return of == topic and writer != _CLAIM
+    return of == topic and not _is_claim(writer)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Claim:
+    """An application's claim of a topic; the one with the lowest offset counts.
+
+    Arguments:
+        offset: its offset in the topic of writers.
+        key: its key there.
+        application: the name of the application.
+    """
+
+    offset: int
+    key: str
+    application: str
+
+
+def _claims(entries: Mapping[str, Entry], topic: str) -> list[_Claim]:
+    """Return the claims of a topic, the first one first."""
+    return sorted(
+        _Claim(entry.offset, key, str(json.loads(entry.value)["application"]))
+        for key, entry in entries.items()
+        if key.startswith(f"{topic}/") and _is_claim(key.removeprefix(f"{topic}/"))
+    )
+
+
+def _claim_key(topic: str, application: str) -> str:
+    return f"{topic}/{_CLAIM}={application}"
+
+
+def _is_claim(name: str) -> bool:
+    """Return whether a key without its topic is that of a claim; earlier versions had one key for all applications."""
+    return name == _CLAIM or name.startswith(f"{_CLAIM}=")
+
+
+def _require(claims: Sequence[_Claim], topic: str, application: str) -> None:
+    """Raise an error if the first claim is that of another application.
+
+    Raises:
+        ForeignTopicError: it is.
+    """
+    owner = claims[0].application if claims else application
+    if owner != application:
+        raise ForeignTopicError(
+            f"the topic `{topic}` has records of the application `{owner}` for itself; let `{application}` use another "
+            "one: set `topic.name` of the topic, or `flow.kafka.topic-prefix` for all of them"
+        )

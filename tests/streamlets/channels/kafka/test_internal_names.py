@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,7 +15,9 @@ from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import TopicResource
 from streamlets.channels.kafka.channel import KafkaChannel
-from streamlets.channels.kafka.internal_names import ForeignTopicError, placed
+from streamlets.channels.kafka.cluster_errors import ClusterError
+from streamlets.channels.kafka.compacted import CompactedTable
+from streamlets.channels.kafka.internal_names import ForeignTopicError, claim, is_writer, placed
 from streamlets.channels.kafka.remembered import remember
 from tests.streamlets.channels.topics import READING, batch
 
@@ -88,6 +93,131 @@ def test_an_internal_topic_of_another_application_is_refused(kafka_broker: str, 
     with pytest.raises(ForeignTopicError):
         next(depot.topic(f"dead-letters.{shared}").scan(), None)
     shop.topic(f"dead-letters.{shared}").create([dead_letter_contract()])  # the next run of it
+
+
+class Log:
+    """A cluster with a compacted topic in memory.
+
+    Arguments:
+        hidden: how many reads do not see the last message, because another writer's transaction is open.
+    """
+
+    def __init__(self, hidden: int = 0) -> None:
+        self.messages_sent: list[tuple[bytes, bytes | None]] = []
+        self.hidden = hidden
+        self.before_send: list[Callable[[], object]] = []
+        self.after_send: list[Callable[[], object]] = []
+
+    def create(self, *_: object) -> None:
+        """Do nothing."""
+
+    def send(self, topic: str, messages: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Add messages, and do once what happens before and after that."""
+        while self.before_send:
+            self.before_send.pop()()
+        self.messages_sent += messages
+        while self.after_send:
+            self.after_send.pop()()
+
+    def latest(self, topic: str) -> dict[int, int]:
+        """Return the end that is visible."""
+        self.hidden -= 1
+        return {0: len(self.messages_sent) - (self.hidden >= 0)}
+
+    def messages(self, topic: str, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Any]:
+        """Yield the messages of a range."""
+        for offset in range(*ranges[0]):
+            key, value = self.messages_sent[offset]
+            yield SimpleNamespace(key=lambda key=key: key, value=lambda value=value: value, offset=lambda at=offset: at)
+
+
+def claimed(log: Log, application: str) -> str:
+    """Claim the topic `t` for an application; return "" or the error."""
+    cluster: Any = log
+    try:
+        claim(CompactedTable(cluster, "_writers"), "t", application)
+    except ForeignTopicError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("winner", ["shop", "depot"])
+def test_of_two_applications_that_claim_at_once_the_first_in_the_log_has_the_topic(winner: str) -> None:
+    """Neither has seen a claim before its own. The other one is refused, and its claim does not stay."""
+    log, outcome = Log(), dict[str, str]()
+    moment = log.before_send if winner == "depot" else log.after_send
+    moment.append(lambda: outcome.update(depot=claimed(log, "depot")))
+    outcome["shop"] = claimed(log, "shop")
+    (loser,) = set(outcome) - {winner}
+    assert outcome[winner] == "" and f"the application `{winner}` for itself; let `{loser}`" in outcome[loser]
+    assert [claimed(log, name) == "" for name in (winner, loser)] == [True, False]
+    assert {key for key, value in log.messages_sent if value is None} <= {f"t/!application={loser}".encode()}
+
+
+def test_a_claim_counts_although_its_application_was_killed_before_it_read_it_back() -> None:
+    """The application goes on with its next start; a claim that came second is removed then."""
+    log = Log()
+    claims = [(f"t/!application={name}".encode(), json.dumps({"application": name}).encode()) for name in "ab"]
+    log.send("", claims)
+    assert [claimed(log, name) == "" for name in "aba"] == [True, False, True]
+    assert log.messages_sent[2:] == [(b"t/!application=b", None)]
+
+
+def test_a_claim_of_an_earlier_version_counts() -> None:
+    """It had one key for all applications."""
+    log = Log()
+    log.send("", [(b"t/!application", b'{"application": "shop"}')])
+    assert [claimed(log, name) == "" for name in ("depot", "shop")] == [False, True]
+    assert len(log.messages_sent) == 1
+
+
+def test_a_claim_behind_an_open_transaction_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application does not take the topic before it can see whether it was the first."""
+    monkeypatch.setattr("streamlets.channels.kafka.compacted._POLL", 0)
+    log = Log(hidden=4)
+    assert claimed(log, "shop") == "" and log.hidden < 0
+    log = Log(hidden=10**9)
+    monkeypatch.setattr("streamlets.channels.kafka.compacted._LONGEST_TRANSACTION", -1)
+    with pytest.raises(ClusterError, match="open transaction"):
+        claimed(log, "shop")
+
+
+def test_a_claim_is_not_a_writer() -> None:
+    """Marks of transactions are only in topics that a writer has an entry for."""
+    keys = ("t/spout", "t/!application", "t/!application=shop", "u/spout")
+    assert [is_writer(key, "t") for key in keys] == [True, False, False, False]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("first", ["shop", "depot"])
+def test_two_applications_that_start_at_once(
+    kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """`depot` starts when `shop` has found no claim: before `shop` writes its own, or right after that."""
+    id, put, errors = f"dead-letters.{uuid.uuid4().hex}", CompactedTable.put, dict[str, str]()
+    for name in ("shop", "depot"):
+        remember(plan_of(id), tmp_path / name / "topics/_kafka/topics" / id)
+
+    def start(name: str) -> None:
+        try:
+            Application(tmp_path, name, kafka_broker).topic(id).create([dead_letter_contract()])
+        except ForeignTopicError as error:
+            errors[name] = str(error)
+
+    def interleaved(table: CompactedTable, key: str, value: bytes) -> None:
+        monkeypatch.setattr(CompactedTable, "put", put)
+        for name in ("depot", "shop") if first == "depot" else ("shop", "depot"):
+            if name == "depot":
+                start(name)
+            else:
+                table.put(key, value)
+
+    monkeypatch.setattr(CompactedTable, "put", interleaved)
+    start("shop")
+    (refused,) = {"shop", "depot"} - {first}
+    assert list(errors) == [refused] and f"of the application `{first}` for itself" in errors[refused]
+    start(first)
+    assert list(errors) == [refused]
 
 
 @pytest.mark.spark
