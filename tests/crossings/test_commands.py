@@ -125,6 +125,8 @@ def test_a_command_answers(
     monkeypatch.setattr("cli.runs.follower._ANSWER_TIMEOUT", 0.3)  # the process that holds the lock never answers
     monkeypatch.setattr("cli.commands.health._PATIENCE", 0.3)  # and writes no status
     monkeypatch.setattr("streamlets.channels.kafka.cluster_client.TIMEOUT", 0.3)  # there is no broker
+    monkeypatch.setattr("streamlets.channels.kafka.reachability._PATIENCE", 0.3)
+    monkeypatch.setattr("streamlets.channels.waiting.PATIENCE", 0)
     wrong = []
     for command, row in ROWS.items():
         if (command in STARTS_SPARK and state != "running") or (command in ONCE and state != "stopped"):
