@@ -86,7 +86,7 @@ class DescribedLogic:
         rules: everything else that decides which records are in state, and how results are made of it: filters, joins
             with tables, delays of watermarks, the output mode, result columns.
         settings: the effective Spark settings that change what expressions mean.
-        form: how the texts are written; those of different forms are not comparable.
+        form: how the texts are written; texts of different forms are not comparable.
     """
 
     operators: tuple[OperatorLogic, ...] = ()

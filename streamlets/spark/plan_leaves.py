@@ -47,7 +47,7 @@ def source_text(leaf: PlanPart, mask: Callable[[str], str]) -> str:
 
 
 def table_text(leaf: PlanPart, mask: Callable[[str], str]) -> str:
-    """Return what determines the rows of a table: its path and options, its name or its rows.
+    """Return a text that determines the rows of a table: its path and options, its name or its rows.
 
     Rows that the author's code creates are not known.
 
@@ -73,7 +73,7 @@ def table_text(leaf: PlanPart, mask: Callable[[str], str]) -> str:
 
 
 def _options(options: Iterable[tuple[str, str]], mask: Callable[[str], str]) -> list[str]:
-    """Return options in their order, without those of the size of batches and without the values of secrets."""
+    """Return options in their order, without limits of batches and without the values of secrets."""
     known = {name.lower(): value for name, value in options if not _OF_THE_SIZE_OF_BATCHES.match(name.lower())}
     shown = ((name, without_secrets(name, value)) for name, value in sorted(known.items()) if name != "path")
     return [f"{name}={mask(str(value))}" for name, value in shown]

@@ -121,15 +121,15 @@ def _claim_key(topic: str, application: str) -> str:
 
 
 def _is_claim(name: str) -> bool:
-    """Return whether a key without its topic is that of a claim; earlier versions had one key for all applications."""
+    """Return whether a key without its topic belongs to a claim; earlier versions had one key for all applications."""
     return name == _CLAIM or name.startswith(f"{_CLAIM}=")
 
 
 def _require(claims: Sequence[_Claim], topic: str, application: str) -> None:
-    """Raise an error if the first claim is that of another application.
+    """Raise an error if another application has the first claim.
 
     Raises:
-        ForeignTopicError: it is.
+        ForeignTopicError: another one has it.
     """
     owner = claims[0].application if claims else application
     if owner != application:

@@ -105,7 +105,7 @@ class Site:
         self._spark: Spark | None = None
         self._building = threading.Lock()
         self._context: SparkStreamletContext | None = None
-        self._last = False  # whether the context is that of a last run
+        self._last = False  # whether the context belongs to a last run
         self.output_modes: dict[str, str] = {}
         self._written: dict[tuple[str, int], BatchWritten] = {}  # not yet requested, oldest first
         self._written_lock = threading.Lock()
