@@ -6,11 +6,13 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.trigger import AvailableNow, Trigger
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.execution import start
+from streamlets.runner.checkpoints.repair import remove_temporary_files
 from streamlets.spark.failure import failure_of
 from streamlets.spark.session import abandon_call
 from streamlets.testkit.failures import StepFailedError, TestkitError
@@ -148,6 +150,7 @@ def run_until(
 
 def _start(write: StreamingWrite, context: SparkStreamletContext, trigger: Trigger | None) -> StreamingQuery:
     try:
+        remove_temporary_files(Path(context.checkpoint_dir(write.query)))  # a step that was stopped may have left one
         return start(write, context, trigger)
     except Exception as error:
         raise _step_error(f"{context.streamlet_ref}.{write.query}", error) from error

@@ -29,7 +29,7 @@ def repair(directory: Path, written: Callable[[Checkpoint, int], bool]) -> Itera
     Raises:
         DamagedCheckpointError: the checkpoint cannot be repaired safely.
     """
-    _remove_temporary_files(directory)
+    remove_temporary_files(directory)
     checkpoint = read_checkpoint(directory)
     if not checkpoint.damage:
         return
@@ -81,8 +81,8 @@ def require_complete(directory: Path, written: Callable[[Checkpoint, int], bool]
         )
 
 
-def _remove_temporary_files(directory: Path) -> None:
-    """Delete what Spark was writing when it was killed, under names such as `.0.<uuid>.tmp`.
+def remove_temporary_files(directory: Path) -> None:
+    """Delete the files that Spark was writing when it was stopped, under names such as `.0.<uuid>.tmp`.
 
     Spark renames these files once they are whole and never reads them again, but it refuses to begin batch 0 while
     there is any file in `offsets` or `commits` (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY).

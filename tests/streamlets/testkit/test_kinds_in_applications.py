@@ -126,6 +126,16 @@ def test_the_limit_of_a_query(kit: Testkit, blueprint: Path) -> None:
     assert app.streamlet("odd").step().rows_in == 2
 
 
+def test_a_step_follows_one_that_was_stopped_while_spark_wrote_its_first_plan(kit: Testkit, blueprint: Path) -> None:
+    """Spark leaves an unfinished file then, and refuses to begin while there is any."""
+    app = kit.application(blueprint)
+    app.batch_source("source").run()
+    offsets = Path(app.streamlet("odd").context.checkpoint_dir("odd")) / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets / ".0.455ec1d0-8011-4cb4-a970-bebb7fa006b5.tmp").touch()
+    assert app.streamlet("odd").step().rows_in == 2
+
+
 def test_an_application_without_queries_needs_no_spark(tmp_path: Path, blueprint: Path) -> None:
     """Its batch sources and spouts run in the process of the test."""
     blueprint.write_text("blueprint { streamlets.source = mixed.Numbers, topics.numbers.producers = [source.out] }")
