@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,15 @@ def descriptor(streamlet: Streamlet, request: StreamletRequest, project: Project
     problem = _shape_problem(streamlet, shape)
     if problem is not None:
         return LoadFailure(LoadFailureKind.SHAPE_DIFFERS, problem, declared=span)
-    inlets = [_inlet(inlet, request, project) for inlet in shape.inlets]
-    outlets = [_outlet(outlet, request, project) for outlet in shape.outlets]
+    inlets = [_port(port, request.inlets.get(port.name), request.named_inlets, project) for port in shape.inlets]
+    outlets = [
+        replace(
+            _port(port, request.outlets.get(port.name), request.named_outlets, project),
+            partition_by=port.partition_by,
+            extra=port.extra,
+        )
+        for port in shape.outlets
+    ]
     parameters = [_parameter(parameter) for parameter in declarations(streamlet, Parameter)]
     mounts = [_mount(mount) for mount in declarations(streamlet, VolumeMount)]
     return StreamletDescriptor(
@@ -90,28 +98,16 @@ def _shape_problem(streamlet: Streamlet, shape: object) -> str | None:
     return None
 
 
-def _inlet(inlet: AvroInlet, request: StreamletRequest, project: Project) -> PortDescriptor:
-    contract, problems = _contract(inlet, request.inlets.get(inlet.name), project)
+def _port(
+    port: AvroInlet | AvroOutlet, setting: PortSetting | None, named: Mapping[str, Span], project: Project
+) -> PortDescriptor:
+    contract, problems = _contract(port, setting, project)
     return PortDescriptor(
-        name=inlet.name,
-        attribute=None if inlet.from_blueprint else inlet.attribute,
+        name=port.name,
+        attribute=None if port.from_blueprint else port.attribute,
         contract=contract,
-        declared=_declared(inlet, request.named_inlets),
-        on_invalid=inlet.on_invalid,
-        problems=problems,
-    )
-
-
-def _outlet(outlet: AvroOutlet, request: StreamletRequest, project: Project) -> PortDescriptor:
-    contract, problems = _contract(outlet, request.outlets.get(outlet.name), project)
-    return PortDescriptor(
-        name=outlet.name,
-        attribute=None if outlet.from_blueprint else outlet.attribute,
-        contract=contract,
-        declared=_declared(outlet, request.named_outlets),
-        partition_by=outlet.partition_by,
-        on_invalid=outlet.on_invalid,
-        extra=outlet.extra,
+        declared=_declared(port, named),
+        on_invalid=port.on_invalid,
         problems=problems,
     )
 

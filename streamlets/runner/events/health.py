@@ -62,18 +62,15 @@ def _verdict(streamlet: StreamletStatus, now: float, lost: str) -> tuple[Health,
         return "failed", _first_line(failed[0].cause)
     if lost and streamlet.state not in RESTING:
         return "lost", f"it was {streamlet.state}; {lost}"
-    if streamlet.stuck and streamlet.running is not None:
-        where = f" at {streamlet.running.where[0]}" if streamlet.running.where else ""
-        return "stuck", f"batch {streamlet.running.number} has been running for {_age(streamlet, now)}{where}"
+    batch = streamlet.running
+    if streamlet.stuck and batch is not None:
+        where = f" at {batch.where[0]}" if batch.where else ""
+        return "stuck", f"batch {batch.number} has been running for {span(now - batch.since)}{where}"
     cause = _first_line(streamlet.cause)
     if any(unit.overdue for unit in streamlet.units):
         waiting = counted(streamlet.backlog or 0, "record waits", "records wait")
         return "overdue", f"{waiting}, and no batch is committed" + (f": {cause}" if cause else "")
     return "healthy", cause or streamlet.waiting or ("" if streamlet.state == "running" else streamlet.state)
-
-
-def _age(streamlet: StreamletStatus, now: float) -> str:
-    return span(now - streamlet.running.since) if streamlet.running is not None else ""
 
 
 def _first_line(text: str) -> str:
