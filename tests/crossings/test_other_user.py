@@ -123,6 +123,17 @@ def wait_until(reached: Callable[[], bool], seconds: float, what: str) -> None:
         time.sleep(0.2)
 
 
+def ports_of(process: psutil.Process) -> set[tuple[str, int]]:
+    """The addresses and ports on which a process listens; none, when it has ended meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        return {
+            (connection.laddr.ip.removeprefix("::ffff:"), connection.laddr.port)
+            for connection in process.net_connections("inet")
+            if connection.status in (psutil.CONN_LISTEN, psutil.CONN_NONE)
+        }
+    return set()
+
+
 @pytest.fixture(scope="module")
 def attacked() -> Iterator[Attacked]:
     """Start a run in a directory that all users can enter."""
@@ -164,12 +175,7 @@ def test_files_and_processes(attacked: Attacked) -> None:
 def test_ports(attacked: Attacked) -> None:
     """Each port of each process of the run is on the loopback interface, and refuses every protocol without its secret;
     the refusals are logged."""
-    ports = {
-        (connection.laddr.ip.removeprefix("::ffff:"), connection.laddr.port)
-        for process in (psutil.Process(attacked.process.pid), *attacked.children())
-        for connection in process.net_connections("inet")
-        if connection.status in (psutil.CONN_LISTEN, psutil.CONN_NONE)
-    }
+    ports = set().union(*map(ports_of, (psutil.Process(attacked.process.pid), *attacked.children())))
     assert len(ports) >= 5  # py4j in both directions, RPCs, blocks, accumulators
     assert {host for host, _ in ports} == {"127.0.0.1"}
     probes = [(host, port, name) for host, port in ports for name in PROBES]
