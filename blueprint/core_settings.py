@@ -24,6 +24,7 @@ from blueprint.setting_types import (
     OBJECT,
     OPTIONS,
     POSITIVE,
+    REPLICAS,
     SCHEMA,
     SPARK_OPTIONS,
     STRING,
@@ -137,6 +138,11 @@ class StreamletSettings(CommonSettings):
     )
     group: str | None = setting(
         LABEL, "The group that shares a driver process with `isolation = process`.", otherwise="the streamlet's name"
+    )
+    replicas: int | None = setting(
+        REPLICAS,
+        "How many tasks of Spark work side by side on a batch of the streamlet.",
+        otherwise="as many as its sources have partitions and the machine has cores",
     )
     source_evolution: bool = setting(BOOLEAN, "Whether inlets may be added or removed on a checkpoint.", "true")
     retry_set: frozenset[str] = frozenset()

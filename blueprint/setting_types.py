@@ -65,6 +65,9 @@ class Structure(Generic[_T_co]):
 
 SettingType = Codec[_T_co] | Structure[_T_co]
 
+MOST_REPLICAS = 1000
+"""The largest number of replicas: Spark starts so many tasks within some seconds, which each batch would take."""
+
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _WHOLE = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?")
@@ -90,6 +93,18 @@ def _read_whole(text: str) -> int:
 def _read_positive(text: str) -> int:
     if (number := _read_whole(text)) == 0:
         raise ValueError
+    return number
+
+
+def _read_replicas(text: str) -> int:
+    number = _read_whole(text)
+    if number == 0:
+        raise ValueError("`flow pause` stops a streamlet that is to do nothing")
+    if number > MOST_REPLICAS:
+        raise ValueError(
+            "each replica is a task of Spark in each batch, which takes Spark some milliseconds, and a file in each "
+            "topic that the batch writes"
+        )
     return number
 
 
@@ -125,6 +140,7 @@ STRING = Codec("a string", _read_string)
 LABEL = Codec("a name of up to 63 lower-case letters, digits and `-` inside", _read_label)
 WHOLE = Codec("a whole number from 0", _read_whole)
 POSITIVE = Codec("a whole number from 1", _read_positive)
+REPLICAS = Codec(f"a whole number from 1 to {MOST_REPLICAS:,}", _read_replicas)
 NUMBER = Codec("a number from 0", _read_number)
 BOOLEAN = Codec("`true` or `false`", _read_boolean, ("true", "false"))
 DURATION = Codec("a duration such as `5 seconds`", duration)

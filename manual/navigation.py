@@ -41,6 +41,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/comparison.md",
         "docs/supervision.md",
         "docs/ports.md",
+        "docs/replicas.md",
         "docs/from-pypz.md",
         "docs/architecture.md",
         "docs/decisions/README.md",

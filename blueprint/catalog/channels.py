@@ -143,6 +143,7 @@ class ChannelTraits:
         loses_records: whether its storage deletes records that a reader may not have read.
         late_records: whether an inlet may drop records that the watermark of its query has passed.
         shows_progress: whether its storage shows the positions of readers to other tools.
+        splits: whether its readers share a batch among as many tasks as `replicas` says.
         purges: whether records can be deleted.
         copies: whether topics can be copied.
         administration: whether its servers store settings of topics, which can be compared, altered and deleted.
@@ -165,6 +166,7 @@ class ChannelTraits:
     loses_records: bool = False
     late_records: bool = False
     shows_progress: bool = False
+    splits: bool = False
     purges: bool = False
     copies: bool = False
     administration: bool = False

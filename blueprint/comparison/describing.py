@@ -68,6 +68,7 @@ def _streamlet(
         spark=_shown(plan.settings.spark, secrets),
         volume_mounts={name: _below(plan.volume_mounts[name], directory) for name in sorted(plan.volume_mounts)},
         source_evolution=plan.settings.source_evolution,
+        replicas=plan.settings.replicas,
         queries=None if queries is None else {name: queries[name].described for name in sorted(queries)},
     )
 

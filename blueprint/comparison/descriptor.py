@@ -148,6 +148,7 @@ class DescribedStreamlet:
         spark: as in `StreamletPlan`, as JSON.
         volume_mounts: as in `StreamletPlan`.
         source_evolution: whether sources are named in the checkpoints.
+        replicas: the number of tasks that work side by side; None if it is not set.
         queries: the queries by name; None when they are not known, because the streamlet has not run yet.
     """
 
@@ -161,6 +162,7 @@ class DescribedStreamlet:
     spark: Mapping[str, Json] = field(default_factory=dict)
     volume_mounts: Mapping[str, str] = field(default_factory=dict)
     source_evolution: bool = True
+    replicas: int | None = field(default=None, metadata=key(sparse=True))
     queries: Mapping[str, DescribedQuery] | None = field(default=None, metadata=key(sparse=True))
 
     @property

@@ -38,6 +38,8 @@ PINNED = frozenset(
 """Settings that Spark stores in each checkpoint (`OffsetSeqMetadata.relevantSQLConfs`). After a restart it uses the
 stored values, not the values of the session."""
 
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+
 _DISCOVERY, _TASK_VERSION = "discovery", "task-version"
 """The parameters of batch sources whose changes are classed by themselves."""
 
@@ -55,6 +57,8 @@ def settings(pairing: Pairing) -> Iterator[Change]:
         yield from _restart_settings(ref, old, new)
         yield from _spark(pairing, ref, old.spark, new.spark, ("streamlets", ref, "spark"))
         yield from _port_settings(pairing, ref, old, new)
+        if old.replicas != new.replicas:
+            yield _replicas(pairing, ref, old, new)
         if old.source_evolution != new.source_evolution:
             yield _evolution(ref, old, new)
     yield from _spark(pairing, None, pairing.old.spark, pairing.new.spark, ("spark",))
@@ -153,6 +157,19 @@ def _restart_settings(ref: str, old: DescribedStreamlet, new: DescribedStreamlet
         headline = f"the volume mount `{key}` of `{ref}` is {_value(now)}, was {_value(was)}"
         causes = ("existing files are not moved",)
         yield Change("change-volume-mount", ChangeClass.SAFE, headline, path, path, (), causes)
+
+
+def _replicas(pairing: Pairing, ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Change:
+    """Return the change of the number of replicas, which a checkpoint has only as the number of tasks with state."""
+    path = ("streamlets", ref, "replicas")
+    headline = f"`replicas` of `{ref}` is {_value(new.replicas)}, was {_value(old.replicas)}"
+    causes, help = ["the next batches have so many tasks; positions and records do not depend on their number"], []
+    if stateful(old) is not False and old.inlets:
+        whose = f"{names(keeping_state(ref, old))}{'' if stateful(old) else ', if there is any,'}"
+        causes.append(f"the state of {whose} keeps its number of tasks, which Spark stores in the checkpoint")
+        if _SHUFFLE_PARTITIONS not in {**pairing.new.spark, **new.spark}:
+            help.append("reset the checkpoint for as many tasks with state as replicas; the state is lost by that")
+    return Change("change-replicas", ChangeClass.SAFE, headline, path, path, (), tuple(causes), tuple(help))
 
 
 def _spark(pairing: Pairing, ref: str | None, old: _Values, new: _Values, path: tuple[str, ...]) -> Iterator[Change]:

@@ -61,12 +61,14 @@ class TaskConnection:
         topic: the topic with its tasks; None if none are read.
         secrets: the secrets of the configuration, which no file and no output shows.
         version: the version of the application, for dead letters.
+        replicas: the largest number of tasks of Spark that read a batch; None if it is not set.
     """
 
     outlet: OutletPlan
     topic: TopicPlan | None
     secrets: frozenset[str] = frozenset()
     version: str = ""
+    replicas: int | None = None
 
 
 class PortBinding(Protocol):

@@ -250,6 +250,8 @@ def _real_time(
         for inlet in plan.inlets
         if inlet.on_invalid == "dead-letters"
     ]
+    if plan.settings.replicas is not None and setting is None:  # verification reports a trigger in the settings
+        causes.append("the streamlet has `replicas`, and in real-time mode each partition has a task of its own")
     if causes:
         yield finding(
             "real-time-plan",

@@ -19,6 +19,7 @@ from blueprint.verification.rules import (
     outputs,
     parameters,
     ports,
+    replicas,
     settings,
     streamlets,
     tcp_ports,
@@ -97,4 +98,6 @@ RULES: tuple[Rule, ...] = (
     settings.spark_setting_names,
     settings.real_time_channels,
     settings.real_time_intervals,
+    replicas.replicas_in_real_time,
+    replicas.replicas_without_effect,
 )

@@ -165,7 +165,7 @@ def real_time_channels(draft: Draft) -> Iterator[Diagnostic]:
     """The channels of all topics of a streamlet with a real-time trigger support it; reported once for each trigger."""
     affected: dict[Span, dict[str, dict[str, str]]] = defaultdict(dict)
     for ref in _readable(draft, "trigger", "queries"):
-        place = _real_time(draft, ref)
+        place = real_time_setting(draft, ref)
         if place is None:
             continue
         ids = {binding.topic for binding in draft.wiring.bindings if binding.key.streamlet == ref}
@@ -214,7 +214,7 @@ def real_time_intervals(draft: Draft) -> Iterator[Diagnostic]:
             )
 
 
-def _real_time(draft: Draft, ref: str) -> Value | None:
+def real_time_setting(draft: Draft, ref: str) -> Value | None:
     """Return the setting that gives a streamlet, or one of its queries, a real-time trigger; None without one."""
     own = streamlet_settings(draft.settings, ref)
     if isinstance(own.trigger, RealTime):

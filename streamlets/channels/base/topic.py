@@ -50,7 +50,9 @@ class TopicResource(TopicAbilities, abc.ABC):
         return True
 
     @abc.abstractmethod
-    def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
+    def read(
+        self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False, replicas: int | None = None
+    ) -> DataFrame:
         """Return a streaming DataFrame of the topic's records, with the schema of an inlet.
 
         Arguments:
@@ -58,6 +60,9 @@ class TopicResource(TopicAbilities, abc.ABC):
             inlet: the inlet that reads.
             name: the name of the source within its query; "" for none.
             metadata: whether to add the column `_meta`.
+            replicas: the largest number of tasks that read a batch, which there are if the batch has as many records;
+                None if the channel decides. It may differ when a batch is repeated. Without the trait `splits` it has
+                no effect.
         """
 
     @abc.abstractmethod

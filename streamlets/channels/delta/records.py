@@ -147,30 +147,31 @@ def _shape(writer_json: str, reader: Contract | None) -> tuple[list[str], Callab
     return arrow_schema(writer).names, conversion(writer, reader)
 
 
-def parts(slices: Sequence[Slice], cores: int) -> list[list[Slice]]:
-    """Split slices into parts of about equal size for parallel reading.
+WORTH_A_TASK = 20_000
+"""The minimum number of records of a part whose number of parts nobody has set."""
+
+
+def parts(slices: Sequence[Slice], most: int, *, least: int = WORTH_A_TASK) -> list[list[Slice]]:
+    """Split slices into parts for parallel reading, whose sizes differ by one record at most.
 
     Arguments:
         slices: the slices of a batch.
-        cores: the maximum number of parts. There are fewer if parts would be too small to be worth a task.
+        most: the maximum number of parts.
+        least: the minimum number of records of a part, if there are several.
     """
     total = sum(piece.count for piece in slices)
-    number = max(1, min(cores, total // _WORTH_A_TASK))
-    share = -(-total // number) if total else 0
-    result: list[list[Slice]] = [[]]
-    room = share
+    number = max(1, min(most, total // least))
+    rooms = (total * (index + 1) // number - total * index // number for index in range(number))
+    result: list[list[Slice]] = []
+    room = 0
     for piece in slices:
         rest = piece
         while rest.count:
             if not room:
+                room = next(rooms)
                 result.append([])
-                room = share
             taken = min(room, rest.count)
             result[-1].append(replace(rest, count=taken))
             rest = replace(rest, row=rest.row + taken, first=rest.first + taken, count=rest.count - taken)
             room -= taken
-    return [part for part in result if part]
-
-
-_WORTH_A_TASK = 20_000
-"""The minimum number of records of a part."""
+    return result

@@ -38,10 +38,11 @@ class Reading:
         contract: the contract to read with, as JSON.
         starting: where a new checkpoint begins, `earliest` or `latest`.
         max_records: the maximum number of records in a batch of several commits; 0 for no limit.
-        cores: the maximum number of tasks per batch.
+        cores: the maximum number of tasks per batch if `replicas` does not set it.
         metadata: whether to add the column `_meta`.
         inlet: the inlet of the reader, as `streamlet.inlet`, for messages.
         declared: where the schema of the inlet is, as `file:line`, for messages.
+        replicas: the number of tasks per batch, however few records that gives each; 0 if it is not set.
     """
 
     topic: str
@@ -52,6 +53,7 @@ class Reading:
     metadata: bool
     inlet: str = ""
     declared: str = ""
+    replicas: int = 0
 
     def to_options(self) -> dict[str, str]:
         """Return the options for Spark, which stores them as strings under lower-case keys."""
@@ -126,7 +128,9 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         log = self._refreshed(begin)
         log.forget(begin)
         slices = tuple(log.slices(begin, Offset.from_dict(end)))
-        return [Part(part) for part in parts(slices, self._reading.cores)] or [Part([])]
+        replicas = self._reading.replicas
+        split = parts(slices, replicas, least=1) if replicas else parts(slices, self._reading.cores)
+        return [Part(part) for part in split] or [Part([])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the records of a partition."""

@@ -83,7 +83,9 @@ class DeltaTopic(TopicResource):
             topic_log.topic_id(self.path)
 
     @override
-    def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
+    def read(
+        self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False, replicas: int | None = None
+    ) -> DataFrame:
         from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 
         from streamlets.channels.delta.source import FORMAT, Reading
@@ -98,6 +100,7 @@ class DeltaTopic(TopicResource):
             starting=inlet.settings.starting,
             max_records=inlet.settings.max_records or 0,
             cores=session.sparkContext.defaultParallelism,
+            replicas=replicas or 0,
             metadata=metadata,
             inlet=f"{inlet.streamlet}.{inlet.name}",
             declared=_declared(inlet.contract),

@@ -51,6 +51,7 @@ def read_topic(
     name: str,
     metadata: bool = False,
     horizon: Horizon | None = None,
+    replicas: int | None = None,
 ) -> DataFrame:
     """Return a streaming DataFrame of the records of a topic; see `TopicResource.read`.
 
@@ -58,11 +59,15 @@ def read_topic(
 
     Arguments:
         horizon: the schemas that an inlet with dead letters knows; None for an inlet that fails.
+        replicas: as for `TopicResource.read`.
     """
     from pyspark.sql import functions as F
 
-    reader = session.readStream.format("kafka").options(**_options(topic, inlet))
-    messages = (reader.name(name) if name else reader).load().select(*_coordinates(metadata))
+    reader = session.readStream.format("kafka").options(**_options(topic, inlet, replicas))
+    source = (reader.name(name) if name else reader).load()
+    # Spark splits the partitions of a topic for `minPartitions`, but never has fewer tasks than partitions.
+    shared = source if replicas is None else source.coalesce(replicas)
+    messages = shared.select(*_coordinates(metadata))
     decoded = decode(_without_skipped(messages, topic), topic, inlet.contract, horizon)
     place = (F.lit(f"topic `{topic.name}`, partition "), F.col(_PARTITION), F.lit(", offset "), F.col(_OFFSET))
     # Spark decodes a message again for each filter of the author that it moves before the decoding. It does not move
@@ -163,8 +168,9 @@ def _connection(topic: ClusterTopic) -> dict[str, str]:
     return {**settings, "kafka.isolation.level": "read_committed"}
 
 
-def _options(topic: ClusterTopic, inlet: InletPlan) -> dict[str, str]:
+def _options(topic: ClusterTopic, inlet: InletPlan, replicas: int | None) -> dict[str, str]:
     limit = {"maxOffsetsPerTrigger": str(inlet.settings.max_records)} if inlet.settings.max_records else {}
+    limit |= {"minPartitions": str(replicas)} if replicas is not None else {}
     return {
         **_connection(topic),
         "subscribe": topic.name,

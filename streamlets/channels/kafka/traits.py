@@ -161,6 +161,7 @@ TRAITS = ChannelTraits(
     loses_records=True,
     late_records=True,
     shows_progress=True,
+    splits=True,
     purges=True,
     copies=True,
     administration=True,

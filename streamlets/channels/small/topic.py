@@ -71,7 +71,9 @@ class SmallTopic(TopicResource):
         """
 
     @override
-    def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
+    def read(
+        self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False, replicas: int | None = None
+    ) -> DataFrame:
         from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 
         from streamlets.contract.types import spark_schema

@@ -52,6 +52,8 @@ def read_tasks(logic: SparkStreamletLogic[Any], limits: TaskLimits) -> Streaming
         schema=_schema(connection.outlet.contract),
         options=_settings(logic, limits, connection).to_options() if connection.topic is not None else None,
     )
+    if connection.replicas is not None:
+        rows = rows.coalesce(connection.replicas)
     return logic.write_ports(rows, {connection.outlet.name: _records, DEAD_LETTERS: _letters}, QUERY)
 
 

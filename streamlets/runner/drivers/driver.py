@@ -80,6 +80,7 @@ class Driver:
             bounded=context.bounded,
             report=report,
             print_line=context.print_line,
+            spark_settings=plan.settings.spark,
         )
         self._sites = {streamlet.ref: Site(streamlet, shared) for streamlet in plan.streamlets}
         self._units = tuple(

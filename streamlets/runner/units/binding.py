@@ -54,7 +54,9 @@ class TopicBinding:
         for plan in self.plan.inlets:
             if plan.name == inlet:
                 source = name if self.plan.settings.source_evolution else ""
-                return self.topics[plan.topic].read(self.session, plan, name=source, metadata=metadata)
+                return self.topics[plan.topic].read(
+                    self.session, plan, name=source, metadata=metadata, replicas=self.plan.settings.replicas
+                )
         raise StreamletError(f"no topic is joined to the inlet `{self.plan.ref}.{inlet}`")
 
     def write(
@@ -105,7 +107,10 @@ class TopicBinding:
         if self.plan.tasks is None:
             raise StreamletError(f"`{self.plan.ref}` has no topic for tasks")
         tasks = self.topics[self.plan.tasks].plan
-        return TaskConnection(self._branch(outlet, all_rows).outlet, tasks, self.plan.secrets, self.plan.version)
+        return TaskConnection(
+            self._branch(outlet, all_rows).outlet, tasks, self.plan.secrets, self.plan.version,
+            self.plan.settings.replicas,
+        )  # fmt: skip
 
     def checkpoint_dir(self, name: str) -> str:
         """Return the directory of a query's checkpoint."""

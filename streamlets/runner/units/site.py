@@ -38,6 +38,7 @@ from streamlets.runner.units.followups import FollowUps
 from streamlets.runner.units.late_records import records_late
 from streamlets.runner.units.lost_records import require_records
 from streamlets.runner.units.record_counts import backlog, rows_read
+from streamlets.runner.units.replicas import limits, require_no_replicas, session_settings
 from streamlets.runner.units.spark_keeper import SparkKeeper
 from streamlets.runner.units.task_slots import TaskSlots
 from streamlets.spark.failure import Failure
@@ -79,6 +80,7 @@ class SiteContext:
         report: takes facts about checkpoints.
         print_line: takes lines that a sink shows.
         slots: the task slots of the Spark.
+        spark_settings: the Spark settings of the application.
     """
 
     application: str
@@ -92,6 +94,7 @@ class SiteContext:
     report: Callable[[Fact], None]
     print_line: Callable[[str], None] = print
     slots: TaskSlots = field(default_factory=TaskSlots)
+    spark_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 class Site:
@@ -109,6 +112,7 @@ class Site:
         self.output_modes: dict[str, str] = {}
         self._written: dict[tuple[str, int], BatchWritten] = {}  # not yet requested, oldest first
         self._written_lock = threading.Lock()
+        self._warned: set[tuple[UnitId, str]] = set()
         self.followups = FollowUps(
             plan,
             context.application,
@@ -164,6 +168,7 @@ class Site:
         self._activate(self._context.session)
         tasks = 0
         if isinstance(trigger, RealTime):
+            require_no_replicas(write, self.plan)
             require_no_deduplication(write, self.plan, self._site.topics)
             require_reported_inlets(write.query, self.plan, self._site.topics, write.place)
             prepare_for_real_time(self._context.session)
@@ -222,6 +227,9 @@ class Site:
         checkpoint = read_checkpoint(directory)
         plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer has no public access to it
         require_compatible(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
+        replicas = self.plan.settings.replicas
+        for what in limits(replicas, session, checkpoint, plan) if replicas is not None else ():
+            self._warn_once(write.query, what)
         with suppress(OSError):  # on a full disk Spark fails, too
             store_windows(checkpoint, plan)
             if keeps_state(plan):
@@ -233,6 +241,13 @@ class Site:
         require_records(self.plan, checkpoint, self._site.topics, lambda missed: self._site.report(Seen(missed)))
         self.followups.starting(write.query, checkpoint)
 
+    def _warn_once(self, query: str, what: str) -> None:
+        """Report a warning about a query, unless it was reported before a restart."""
+        unit = UnitId(self.plan.ref, query)
+        if (unit, what) not in self._warned:
+            self._warned.add((unit, what))
+            self._site.report(Seen(UnitWarned(time.time(), unit, what)))
+
     def _session(self) -> SparkSession:
         assert self._context is not None, "a batch belongs to a query that was built"
         return self._context.session
@@ -243,8 +258,9 @@ class Site:
         return shuffle_tasks(rows) + sum(channel.source_partitions(rows) for channel in self._site.channels.values())
 
     def _binding(self, spark: Spark, *, last: bool) -> TopicBinding:
-        settings = dict(self.plan.settings.spark)
-        if not self.plan.settings.source_evolution:
+        own = self.plan.settings
+        settings = session_settings(own.replicas, self._site.spark_settings) | dict(own.spark)
+        if not own.source_evolution:
             settings[SOURCE_EVOLUTION] = "false"
         session = spark.child(settings)
         self._activate(session)  # first: Spark also looks for named sources in the active session

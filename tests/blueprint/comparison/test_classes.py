@@ -176,6 +176,7 @@ CASES: list[tuple[str, Changed, str, str, tuple[str, ...]]] = [
     ("parameter", same_but("mean", parameters={"window": "2 minutes"}), "change-parameter", "unknown", ()),
     ("trigger", same_but("mean", trigger="available-now"), "change-trigger", "safe", ()),
     ("trigger of a query", same_but("mean", triggers={"out": "available-now"}), "change-trigger", "safe", ()),
+    ("replicas", same_but("mean", replicas=4), "change-replicas", "safe", ()),
     ("retry", same_but("mean", retry={"enabled": False}), "change-retry", "safe", ()),
     ("volume mount", same_but("mean", volume_mounts={"data": "data"}), "change-volume-mount", "safe", ()),
     ("shuffle partitions", same_but("mean", spark={"spark.sql.shuffle.partitions": "4"}), "change-spark-setting",

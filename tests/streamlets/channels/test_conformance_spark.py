@@ -132,6 +132,25 @@ def test_a_replayed_batch_is_written_once_if_the_channel_is_exactly_once(query_b
     assert query_bench.topic("dead").lag(None).records == (1 if once else 2)
 
 
+def test_replicas_share_each_batch(query_bench: QueryBench) -> None:
+    """A batch has as many tasks as replicas; a channel that cannot split has one. Their number changes from run to run,
+    also before a batch is repeated after a kill: nothing is lost, and nothing doubled by an exactly-once channel."""
+    from pyspark.sql import functions as F
+
+    traits = query_bench.channels.traits
+    parts = contract(("id", "long"), ("part", "int"), name="Parts")
+    for number, replicas in enumerate((1, 4, 2)):
+        add(query_bench.topic("in"), number, range(number * 40, number * 40 + 40))
+        rows = query_bench.read(inlet("in"), replicas=replicas).withColumn("part", F.spark_partition_id())
+        query_bench.run(query_bench.write(rows.select("id", "part"), outlet("out", parts)))
+        written = [row for batch in query_bench.topic("out").scan() for row in batch.to_pylist()][-40:]
+        assert len({row["part"] for row in written}) == (replicas if traits.splits else 1)
+        if replicas == 4:
+            query_bench.forget_commit()
+    again = [] if traits.exactly_once else range(40, 80)
+    assert ids_in(query_bench, "out") == sorted([*range(120), *again])
+
+
 def test_the_channel_knows_what_a_query_may_have_written(query_bench: QueryBench) -> None:
     """It knows it of each batch by the id in the checkpoint, as a process that starts later."""
     add(query_bench.topic("in"), 0, range(3))

@@ -74,14 +74,18 @@ class KafkaTopic(AdministeredTopic):
         self.invalid_shown: Callable[[str], None] | None = None
 
     @override
-    def read(self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False) -> DataFrame:
+    def read(
+        self, session: SparkSession, inlet: InletPlan, *, name: str, metadata: bool = False, replicas: int | None = None
+    ) -> DataFrame:
         from streamlets.channels.kafka.source import read_topic
 
         self.require()  # Spark would fail again and again without naming the topic
         horizon = self._invalid.advanced_horizon(inlet) if inlet.on_invalid == "dead-letters" else None
         deduplication = Deduplication.of(inlet.options)
         metadata_needed = metadata or deduplication is not None
-        rows = read_topic(self.stored, session, inlet, name=name, metadata=metadata_needed, horizon=horizon)
+        rows = read_topic(
+            self.stored, session, inlet, name=name, metadata=metadata_needed, horizon=horizon, replicas=replicas
+        )
         return rows if deduplication is None else deduplicated(rows, deduplication, metadata=metadata)
 
     @property
