@@ -111,6 +111,12 @@ class CommonSettings:
     patience: Duration = setting(
         DURATION, "How long records may wait without a committed batch before a streamlet is overdue.", "2 minutes"
     )
+    on_start_timeout: Duration = setting(
+        DURATION, "How long `on_start` of a logic may take, before the start has failed.", "1 minute"
+    )
+    on_stop_timeout: Duration = setting(
+        DURATION, "How long `on_stop` of a logic may take, before the streamlet has failed.", "30 seconds"
+    )
     end: End = setting(
         _END,
         "When streamlets end: only on request, or also when all their producers have ended and they have read all that "

@@ -9,6 +9,7 @@ from streamlets import triggers
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.errors import StreamletError
 from streamlets.api.execution import QueriesFailedError, StreamletExecution
+from streamlets.api.hooks import StopCause
 from streamlets.api.logic import Queries, SparkStreamletLogic
 from streamlets.api.mounts import VolumeMount
 from streamlets.api.parameters import (
@@ -75,6 +76,7 @@ __all__ = [
     "SpoutOutput",
     "SpoutTransaction",
     "Sql",
+    "StopCause",
     "StreamingWrite",
     "Streamlet",
     "StreamletError",

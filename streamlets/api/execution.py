@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from blueprint.trigger import AvailableNow
 from streamlets.api.context import StreamingWrite
+from streamlets.api.hooks import StopCause
 from streamlets.triggers import with_trigger
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from blueprint.trigger import Trigger
     from streamlets.api.context import SparkStreamletContext
+    from streamlets.api.logic import SparkStreamletLogic
 
 POLL_INTERVAL = 0.1
 """Seconds between two polls of the queries. The end of a query is noticed with this delay; a poll is a JVM call."""
@@ -52,11 +54,24 @@ class StreamletExecution:
             execution.completed.result()  # waits until the queries have ended; raises if one failed
     """
 
-    def __init__(self, queries: tuple[StreamingQuery, ...], bounded: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        queries: tuple[StreamingQuery, ...],
+        bounded: frozenset[str] = frozenset(),
+        on_stop: Callable[[StopCause], None] = lambda cause: None,
+    ) -> None:
+        """Watch queries that are running.
+
+        Arguments:
+            queries: the queries.
+            bounded: the run ids of those that end by themselves.
+            on_stop: called once all have ended; what it raises is the result of `completed` unless a query failed.
+        """
         self.ready: Future[None] = Future()
         self.completed: Future[None] = Future()
         self.queries = queries
         self._bounded = bounded
+        self._on_stop = on_stop
         self._ask_stop = threading.Event()
         self.ready.set_result(None)
         threading.Thread(target=self._watch, name="streamlet-execution", daemon=True).start()
@@ -71,15 +86,25 @@ class StreamletExecution:
             while not self._ended():
                 self._ask_stop.wait(POLL_INTERVAL)
             failures = [failure for query in self.queries if (failure := _end(query)) is not None]
+            reasons = "\n".join(str(failure) for failure in failures)
+            self._call_on_stop(reasons)
         except BaseException as error:  # noqa: BLE001 - the JVM exited, and waiting threads must get the error
             self.completed.set_exception(error)
             return
         if failures:
-            queries_failed = QueriesFailedError("\n".join(str(failure) for failure in failures))
+            queries_failed = QueriesFailedError(reasons)
             queries_failed.__cause__ = failures[0]
             self.completed.set_exception(queries_failed)
         else:
             self.completed.set_result(None)
+
+    def _call_on_stop(self, failed: str) -> None:
+        asked: Literal["stopped", "completed"] = "stopped" if self._ask_stop.is_set() else "completed"
+        try:
+            self._on_stop(StopCause("failed", failed) if failed else StopCause(asked))
+        except Exception:
+            if not failed:  # otherwise the failure of the queries is the result
+                raise
 
     def _ended(self) -> bool:
         if self._ask_stop.is_set():
@@ -90,12 +115,13 @@ class StreamletExecution:
         return any(query.exception() is not None or str(query.runId) not in self._bounded for query in ended)
 
 
-def run(writes: Iterable[StreamingWrite | StreamingQuery], context: SparkStreamletContext) -> StreamletExecution:
-    """Start the queries that a logic has built; if one cannot be started, those already started are stopped."""
+def run(logic: SparkStreamletLogic[Any], context: SparkStreamletContext) -> StreamletExecution:
+    """Start the queries of a logic between its hooks; if one cannot be started, those already started are stopped."""
     started: list[StreamingQuery] = []
     bounded: set[str] = set()
+    logic.on_start()
     try:
-        for write in writes:
+        for write in logic.build():
             if isinstance(write, StreamingWrite):
                 query = start(write, context)
                 if isinstance(write.trigger, AvailableNow):
@@ -103,11 +129,12 @@ def run(writes: Iterable[StreamingWrite | StreamingQuery], context: SparkStreaml
                 started.append(query)
             else:
                 started.append(write)
-    except BaseException:
+    except BaseException as error:
         for query in started:
             query.stop()
+        logic.on_stop(StopCause("failed", str(error)))
         raise
-    return StreamletExecution(tuple(started), frozenset(bounded))
+    return StreamletExecution(tuple(started), frozenset(bounded), logic.on_stop)
 
 
 def start(write: StreamingWrite, context: SparkStreamletContext, trigger: Trigger | None = None) -> StreamingQuery:

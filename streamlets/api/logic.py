@@ -11,6 +11,7 @@ from streamlets.api.building import SOURCE_EVOLUTION, Build, check_source_name, 
 from streamlets.api.context import SparkStreamletContext, StreamingWrite, all_rows
 from streamlets.api.declaration import Declaration, declarations
 from streamlets.api.errors import StreamletError
+from streamlets.api.hooks import StopCause, check_hook
 from streamlets.api.mounts import VolumeMount
 from streamlets.api.parameters import Parameter
 from streamlets.api.ports import AvroInlet, AvroOutlet
@@ -40,7 +41,9 @@ A `StreamingQuery` that the author started is accepted, too; if a query fails th
 
 
 class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
-    """The logic of a streamlet, created for each start; the type argument is the streamlet's class.
+    """The logic of a streamlet, created for each start of it; the type argument is the streamlet's class.
+
+    A query that is restarted alone, while others of the streamlet are running, is built by the same logic again.
 
     Attributes:
         streamlet: the streamlet, with its ports, parameters and mounts.
@@ -62,6 +65,8 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
         self.streamlet = streamlet
         self.context = context
         self._build = Build()
+        check_hook("on_start", self.on_start, 0)
+        check_hook("on_stop", self.on_stop, 1)
 
     @abc.abstractmethod
     def build_streaming_queries(self) -> Queries:
@@ -69,6 +74,24 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
 
         It is called for each start and restart. It must return queries with the same names each time, and have no
         effects.
+        """
+
+    def on_start(self) -> None:
+        """Prepare what the queries use, such as a connection; called once for each start of the streamlet.
+
+        It is called in the process of the streamlet's driver, before `build_streaming_queries`, and neither by
+        `flow verify` nor for the restart of one query while others are running. If it raises an exception, or does not
+        return within `on-start-timeout`, the start has failed and is repeated by the streamlet's retry settings.
+        """
+
+    def on_stop(self, cause: StopCause) -> None:
+        """Release what `on_start` has prepared; called once after the last query has ended, if `on_start` returned.
+
+        It is not called when the process is killed. If it raises an exception, or does not return within
+        `on-stop-timeout`, the streamlet has failed; its queries have ended, and are not started again for that.
+
+        Arguments:
+            cause: why the streamlet stops.
         """
 
     def build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:

@@ -173,7 +173,7 @@ class SparkStreamlet(Streamlet):
     Logic: ClassVar[type[SparkStreamletLogic[Any]]]
 
     def create_logic(self, context: SparkStreamletContext) -> SparkStreamletLogic[Any]:
-        """Create the logic; it is called for each start.
+        """Create the logic; it is called for each start of the streamlet.
 
         Arguments:
             context: the settings, session and directories of this start.
@@ -197,4 +197,4 @@ class SparkStreamlet(Streamlet):
         """
         from streamlets.api.execution import run
 
-        return run(self.create_logic(context).build(), context)
+        return run(self.create_logic(context), context)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 from pathlib import Path
+from typing import Literal
 
 from streamlets.spark.explanations import explained, is_disturbance
 from streamlets.spark.fatal import fatal
@@ -59,12 +60,19 @@ class Failure:
         frames: the frames in the user's code, outermost first.
         fatal: why no restart can fix it; empty if one may.
         disturbance: whether the machine is its cause, and neither the code nor the data.
+        hook: `on_start` or `on_stop` if this hook of the logic failed; empty otherwise.
     """
 
     cause: str
     frames: tuple[str, ...] = ()
     fatal: str = ""
     disturbance: bool = False
+    hook: Literal["", "on_start", "on_stop"] = ""
+
+    @property
+    def of_the_end(self) -> str:
+        """The cause, for a unit that was to end: its hook failed, or else its last batch, which is repeated."""
+        return self.cause if self.hook else f"its last batch failed: {self.cause}"
 
     def cause_with(self, note: str) -> str:
         """Return the cause with a note, on a line of its own if the cause has several."""

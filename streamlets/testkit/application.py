@@ -208,7 +208,9 @@ class ApplicationUnderTest:
             source.restart()
 
     def close(self) -> None:
-        """Close the generators and the batch sources; the kit does so at its end."""
+        """Close the generators and batch sources, and call `on_stop` of logics; the kit does so at its end."""
+        for streamlet in self._streamlets.values():
+            streamlet.close()
         for spout in self._spouts.values():
             spout.restart()
         for source in self._sources.values():

@@ -83,7 +83,7 @@ class Testkit:
         self.close()
 
     def close(self) -> None:
-        """Close the batch sources and the generators, and delete the temporary directory."""
+        """Close the batch sources and generators, call `on_stop` of logics, and delete the temporary directory."""
         while self._at_end:
             self._at_end.pop()()
         if not self._keep:
@@ -140,9 +140,11 @@ class Testkit:
         home = self.directory / ref
         channels, resources = _resources(home, topics, [plan])
         outside = None if real else OutsidePaths(self.directory, home)
-        return StreamletUnderTest(
+        under_test = StreamletUnderTest(
             own, plan, self._session, resources, channels, home / "checkpoints", outside, seconds=self._seconds
         )
+        self._at_end.append(under_test.close)
+        return under_test
 
     def spout(
         self,

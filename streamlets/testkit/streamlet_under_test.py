@@ -12,6 +12,7 @@ from blueprint.plan import InletPlan, OutletPlan, StreamletPlan
 from blueprint.settings.sinks import sink_options
 from blueprint.spelling import suggestion
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
+from streamlets.api.hooks import Hook, StopCause
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Channel, TopicResource
@@ -29,10 +30,13 @@ from streamlets.testkit.guard import Guard
 from streamlets.testkit.outside_paths import OutsidePaths
 from streamlets.testkit.step import STEP_SECONDS, Step, run_until, step
 from streamlets.testkit.taps import InletTap, OutletTap, SinkTap
+from streamlets.time_limit import TimeLimitError, time_limit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from streamlets.api.logic import SparkStreamletLogic
 
 P = TypeVar("P", InletPlan, OutletPlan)
 
@@ -79,6 +83,7 @@ class StreamletUnderTest:
         self._taps: dict[str, InletTap | OutletTap | SinkTap] = {}
         self._executions: dict[tuple[str, int], int] = {}  # of each batch, by query and number
         self._writes: tuple[StreamingWrite | StreamingQuery, ...] | None = None
+        self._logic: SparkStreamletLogic[Any] | None = None
         self.context = self._new_context()
 
     def inlet(self, name: str) -> InletTap:
@@ -162,6 +167,7 @@ class StreamletUnderTest:
     def step(self, *, seconds: float | None = None) -> Step:
         """Run each query from its checkpoint until it has processed all available data.
 
+        The first step calls `on_start` of the logic; `on_stop` is called by `restart`, and when the kit is closed.
         Watermarks advance between batches: a window is output in the step with the record that closes it.
 
         Arguments:
@@ -200,17 +206,44 @@ class StreamletUnderTest:
             streamlet: a changed version with the same ports and parameters, to test whether it continues from the
                 checkpoints of the old one; default: the same class.
         """
+        self.close()
         version = type(self._streamlet) if streamlet is None else streamlet
         self._streamlet = version() if isinstance(version, type) else version
         self._streamlet.declare_ports(
             [inlet.name for inlet in self.plan.inlets], [outlet.name for outlet in self.plan.outlets]
         )
-        self._writes = None
         self.context = self._new_context()
 
+    def close(self) -> None:
+        """Call `on_stop` of the logic if it was started; the next step starts a new one."""
+        logic, self._logic, self._writes = self._logic, None, None
+        if logic is not None:
+            self._call("on_stop", lambda: logic.on_stop(StopCause("stopped")))
+
     def _build(self) -> tuple[StreamingWrite | StreamingQuery, ...]:
-        with self._guard.authors() if self._guard is not None else nullcontext():
-            return self._streamlet.create_logic(self.context).build()
+        if self._logic is None:
+            with self._authors():
+                logic = self._streamlet.create_logic(self.context)
+            self._call("on_start", logic.on_start)
+            self._logic = logic
+        with self._authors():
+            return self._logic.build()
+
+    def _call(self, hook: Hook, call: Callable[[], None]) -> None:
+        """Call a hook with the limit of a step.
+
+        Raises:
+            TestkitError: it has not returned in time.
+        """
+        try:
+            with active(self.context.session), self._authors(), time_limit(self._seconds):
+                call()
+        except TimeLimitError:
+            late = f"did not return within {self._seconds:g} seconds"
+            raise TestkitError(f"`{hook}` of `{self.plan.ref}` {late}") from None
+
+    def _authors(self) -> AbstractContextManager[None]:
+        return self._guard.authors() if self._guard is not None else nullcontext()
 
     def _contained(self) -> AbstractContextManager[None]:
         return self._guard.watching() if self._guard is not None else nullcontext()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from blueprint.plan import ApplicationPlan
+from streamlets.api.hooks import StopCause
 from streamlets.artifacts.connectors import jars_of
 from streamlets.artifacts.maven import ArtifactError
 from streamlets.project.modules import project_at
@@ -79,6 +80,7 @@ class Driver:
             listener=QueryListener(),
             bounded=context.bounded,
             report=report,
+            log=context.log,
             print_line=context.print_line,
             spark_settings=plan.settings.spark,
         )
@@ -110,7 +112,9 @@ class Driver:
         yield from rows_in_state(self._spark.spark().session, holders, self._context.state.checkpoints, time.time)
 
     def stop(self) -> None:
-        """Stop Spark."""
+        """Call the `on_stop` of each streamlet whose queries were not all started, then stop Spark."""
+        for site in self._sites.values():
+            site.logic.close(StopCause("stopped"))
         self._spark.stop()
 
 

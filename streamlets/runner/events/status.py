@@ -94,6 +94,7 @@ class UnitStatus:
         waits_until: when it fails if it still waits then; None for never.
         tasks: the tasks of a batch source, see `OpenTasks`; None if it has none.
         overdue: whether records have waited for longer than `patience` without a committed batch.
+        hook: `on_start` or `on_stop` if `cause` is the failure of this hook of the logic; empty otherwise.
     """
 
     unit: UnitId
@@ -121,6 +122,7 @@ class UnitStatus:
     waits_until: float | None = None
     tasks: OpenTasks | None = None
     overdue: bool = False
+    hook: str = ""
 
     def rate(self, now: float) -> float:
         """Rows per second over the last `RATE_WINDOW` seconds."""

@@ -32,6 +32,7 @@ class UnitChanged(UnitEvent):
         waiting: with `starting`: what it waits for, such as `waiting for clicks`.
         waits_since: with `waiting`: when it began to wait, in seconds since the epoch; None for `time`.
         waits_until: when it fails if it still waits then; None for never.
+        hook: `on_start` or `on_stop` if `cause` is the failure of this hook of the logic; empty otherwise.
     """
 
     state: State
@@ -43,6 +44,7 @@ class UnitChanged(UnitEvent):
     waiting: str = ""
     waits_since: float | None = None
     waits_until: float | None = None
+    hook: str = ""
 
     @property
     def importance(self) -> Importance:
@@ -87,6 +89,7 @@ class UnitChanged(UnitEvent):
             since=unit.since if self.state == unit.state else self.time,
             cause=self.cause,
             frames=self.frames,
+            hook=self.hook,
             restarts=unit.restarts + again,
             retry_at=None if self.retry_in is None else self.time + self.retry_in,
             running=unit.running if up else None,

@@ -266,10 +266,10 @@ class Supervisor:
         elif failure is None and asked:
             watched.enter("stopped")
         elif failure is not None and failure.fatal and not watched.asked:
-            watched.enter("failed", failure.cause_with(failure.fatal), failure.frames)
+            watched.fail(failure, failure.cause_with(failure.fatal))
         elif failure is not None and self.ending:
             # The batch is replayed at the next start; a restart now would delay the stop.
-            watched.enter("stopped", f"its last batch failed: {failure.cause}", failure.frames)
+            watched.enter("stopped", failure.of_the_end, failure.frames, hook=failure.hook)
         else:
             self._retry(watched, failure or Failure(_UNEXPECTED_END))
         self._after_failure(watched)
@@ -294,11 +294,11 @@ class Supervisor:
             self._last_failure = self._timer()
             wait = delay(retry, tries, self._environment.uniform, together=together)
             watched.due = self._timer() + wait
-            watched.enter("backing-off", failure.cause, failure.frames, wait)
+            watched.enter("backing-off", failure.cause, failure.frames, wait, hook=failure.hook)
         else:
             tries = restarts + attempts.disturbances
             count = f"abandoned after {counted(tries, 'restart')}"
-            watched.enter("failed", failure.cause_with(count if tries else "restarts are off"), failure.frames)
+            watched.fail(failure, failure.cause_with(count if tries else "restarts are off"))
 
     def _release(self) -> None:
         """Start, or drain, the units that waited for one that has ended now."""

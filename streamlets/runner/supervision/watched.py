@@ -74,15 +74,25 @@ class Watched:
         """Whether it is to start as soon as its gate is open."""
         return self.state == "starting" and not self.launched
 
-    def enter(self, state: State, cause: str = "", frames: tuple[str, ...] = (), wait: float | None = None) -> None:
+    def enter(
+        self, state: State, cause: str = "", frames: tuple[str, ...] = (), wait: float | None = None, *, hook: str = ""
+    ) -> None:
         """Enter a state; see `UnitChanged` for the arguments."""
         self.state, self.cause, self.waiting, self.waits_since = state, cause, "", None
         self.has_run = self.has_run or state == "running"
         changed = UnitChanged(
             self.environment.clock(), self.unit.id, state, cause, frames,
-            retry_in=wait, restarts=self.attempts.restarts,
+            retry_in=wait, restarts=self.attempts.restarts, hook=hook,
         )  # fmt: skip
         self.environment.emit(changed)
+
+    def fail(self, failure: Failure, cause: str) -> None:
+        """Let it fail for good.
+
+        Arguments:
+            cause: the cause of the failure, with the reason why it is not started again.
+        """
+        self.enter("failed", cause, failure.frames, hook=failure.hook)
 
     def start(self, reads_to: Runs | None = None) -> None:
         """Start its next run.
@@ -143,23 +153,23 @@ class Watched:
 
     def carry_out_request(self, failure: Failure | None) -> None:
         """Pause it, keep it stopped or start it again, now that it has ended."""
-        cause = f"{self.because}; its last batch failed: {failure.cause}" if failure else self.because
+        cause = f"{self.because}; {failure.of_the_end}" if failure else self.because
         if self.then == "pause":
-            self.pause(cause, failure.frames if failure else ())
+            self.pause(cause, failure)
         elif self.then == "stop":
-            self.end(cause, failure.frames if failure else ())
+            self.end(cause, failure)
         else:
             self.start_again(cause)
 
-    def pause(self, cause: str, frames: tuple[str, ...] = ()) -> None:
-        """Keep it stopped until it is resumed."""
+    def pause(self, cause: str, failure: Failure | None = None) -> None:
+        """Keep it stopped until it is resumed; `failure` is that of its end, if any."""
         self.then, self.due = None, None
-        self.enter("paused", cause, frames)
+        self.enter("paused", cause, failure.frames if failure else (), hook=failure.hook if failure else "")
 
-    def end(self, cause: str, frames: tuple[str, ...] = ()) -> None:
-        """Keep it stopped: it has ended."""
+    def end(self, cause: str, failure: Failure | None = None) -> None:
+        """Keep it stopped, as it has ended; `failure` is that of its end, if any."""
         self.then, self.due = None, None
-        self.enter("stopped", cause, frames)
+        self.enter("stopped", cause, failure.frames if failure else (), hook=failure.hook if failure else "")
 
     def start_again(self, cause: str) -> None:
         """Forget its failures, and start it as soon as it may start."""

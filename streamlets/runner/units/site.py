@@ -10,13 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.comparison.stateful_operators import stateful_operator
 from blueprint.plan import StreamletPlan
 from blueprint.trigger import AvailableNow, RealTime, Trigger
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
-from streamlets.api.errors import StreamletError
-from streamlets.api.source_location import SourceLocation
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.registry import CHANNEL_TYPES
@@ -31,14 +28,21 @@ from streamlets.runner.checkpoints.repair import repair, require_complete
 from streamlets.runner.events.record_events import RecordsLate
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import CheckpointRepaired, UnitWarned
+from streamlets.runner.hosts import Log
 from streamlets.runner.state_directory.checkpoint_links import link_checkpoint
 from streamlets.runner.supervision.facts import Fact, Seen
 from streamlets.runner.units.binding import TopicBinding, context_of
 from streamlets.runner.units.followups import FollowUps
+from streamlets.runner.units.hooks import HookedLogic, HookLimits, Logic
 from streamlets.runner.units.late_records import records_late
 from streamlets.runner.units.lost_records import require_records
 from streamlets.runner.units.record_counts import backlog, rows_read
 from streamlets.runner.units.replicas import limits, require_no_replicas, session_settings
+from streamlets.runner.units.requirements import (
+    require_no_deduplication,
+    require_reported_inlets,
+    require_supported_triggers,
+)
 from streamlets.runner.units.spark_keeper import SparkKeeper
 from streamlets.runner.units.task_slots import TaskSlots
 from streamlets.spark.failure import Failure
@@ -46,7 +50,7 @@ from streamlets.spark.plan_tree import plan_tree
 from streamlets.spark.query_logic import logic_of
 from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
 from streamlets.spark.session import Spark
-from streamlets.spark.stream_writer import NOT_CONTINUOUS, facts, rows_of, runs_continuously
+from streamlets.spark.stream_writer import facts, rows_of
 from streamlets.triggers import trigger_of, with_trigger
 
 if TYPE_CHECKING:
@@ -78,6 +82,7 @@ class SiteContext:
         listener: reports the batches of their queries.
         bounded: whether every query processes all available data and ends, whatever its trigger.
         report: takes facts about checkpoints.
+        log: takes the full text of errors.
         print_line: takes lines that a sink shows.
         slots: the task slots of the Spark.
         spark_settings: the Spark settings of the application.
@@ -92,6 +97,7 @@ class SiteContext:
     listener: QueryListener
     bounded: bool = False
     report: Callable[[Fact], None]
+    log: Log = lambda unit, text: None
     print_line: Callable[[str], None] = print
     slots: TaskSlots = field(default_factory=TaskSlots)
     spark_settings: Mapping[str, str] = field(default_factory=dict)
@@ -113,6 +119,12 @@ class Site:
         self._written: dict[tuple[str, int], BatchWritten] = {}  # not yet requested, oldest first
         self._written_lock = threading.Lock()
         self._warned: set[tuple[UnitId, str]] = set()
+        settings = plan.settings
+        self.logic = HookedLogic(
+            HookLimits(settings.on_start_timeout.seconds, settings.on_stop_timeout.seconds),
+            lambda logic: self._activate(logic.context.session),
+            lambda text: context.log(UnitId(plan.ref), text),
+        )
         self.followups = FollowUps(
             plan,
             context.application,
@@ -122,32 +134,27 @@ class Site:
             lambda event: context.report(Seen(event)),
         )
 
-    def build(self, *, last: bool = False) -> tuple[StreamingWrite | StreamingQuery, ...]:
-        """Create the logic and build its queries; only queries that the author starts are running.
+    def build(self, unit: UnitId, *, last: bool = False) -> tuple[StreamingWrite | StreamingQuery, ...]:
+        """Build the queries with the streamlet's logic; only queries that the author starts are running.
 
         Arguments:
+            unit: the unit that uses the logic from now on, see `HookedLogic.opened`.
             last: whether they are built for a run that processes all available data and ends, whatever their triggers.
 
         Raises:
             BaseException: the author's code failed; the queries that it had started are stopped.
         """
-        from streamlets.api.streamlet import SparkStreamlet
-        from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
-        from streamlets.project.modules import project_at
-
         with self._building:
             spark = self._site.spark.spark()
             if self._context is None or spark is not self._spark or last != self._last:
                 self._context, self._spark, self._last = context_of(self._binding(spark, last=last)), spark, last
-            self._activate(self._context.session)
-            try:
-                streamlet = streamlet_of(self.plan, project_at(self._site.directory))
-            except StreamletNotLoadedError as error:
-                raise LoadError(error.failure.message) from None
-            if not isinstance(streamlet, SparkStreamlet):
-                raise LoadError(f"the class `{self.plan.class_name}` is no longer a `SparkStreamlet`")
-            with _stopping_new_queries_on_failure(self._context.session):
-                built = streamlet.create_logic(self._context).build()
+            context = self._context
+            self._activate(context.session)
+            with _stopping_new_queries_on_failure(context.session):
+                logic = self.logic.opened(
+                    unit, lambda: self._create_logic(context), lambda logic: logic.context is context
+                )
+                built = logic.build()
                 require_supported_triggers(built)
                 return built
 
@@ -248,6 +255,19 @@ class Site:
             self._warned.add((unit, what))
             self._site.report(Seen(UnitWarned(time.time(), unit, what)))
 
+    def _create_logic(self, context: SparkStreamletContext) -> Logic:
+        from streamlets.api.streamlet import SparkStreamlet
+        from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
+        from streamlets.project.modules import project_at
+
+        try:
+            streamlet = streamlet_of(self.plan, project_at(self._site.directory))
+        except StreamletNotLoadedError as error:
+            raise LoadError(error.failure.message) from None
+        if not isinstance(streamlet, SparkStreamlet):
+            raise LoadError(f"the class `{self.plan.class_name}` is no longer a `SparkStreamlet`")
+        return streamlet.create_logic(context)
+
     def _session(self) -> SparkSession:
         assert self._context is not None, "a batch belongs to a query that was built"
         return self._context.session
@@ -319,62 +339,6 @@ def drops_known_batches(
     return may_have_written(
         write, streamlet, [channel for channel in channels if CHANNEL_TYPES[channel.name].traits.exactly_once]
     )
-
-
-def require_reported_inlets(
-    query: str, plan: StreamletPlan, topics: Mapping[str, TopicResource], place: SourceLocation | None = None
-) -> None:
-    """Check that no inlet of a streamlet with a real-time query omits messages.
-
-    Spark's progress reports of real-time mode do not have the counts by which they would be found.
-
-    Raises:
-        StreamletError: an inlet writes messages that are not records to the dead letters.
-    """
-    for inlet in plan.inlets:
-        if inlet.on_invalid == "dead-letters" and topics[inlet.topic].traits.invalid_records:
-            raise StreamletError(
-                f"the query `{query}` has a real-time trigger, and its inlet `{inlet.name}` has dead letters: Spark "
-                "does not report in real-time mode what a query has omitted; remove `on_invalid` from the inlet, or "
-                "use a `processing-time` trigger",
-                place,
-                code="real-time-plan",
-            )
-
-
-def require_no_deduplication(write: StreamingWrite, plan: StreamletPlan, topics: Mapping[str, TopicResource]) -> None:
-    """Check that a real-time query does not read an inlet that deduplicates, which Spark refuses in the first batch.
-
-    Raises:
-        StreamletError: it reads one.
-    """
-    nodes = {node.name for node in plan_tree(rows_of(write.writer)).all()}
-    for inlet in plan.inlets:
-        operator = topics[inlet.topic].late_operator(inlet)
-        if operator is not None and stateful_operator(operator).node in nodes:
-            raise StreamletError(
-                f"the query `{write.query}` has a real-time trigger, and its inlet `{inlet.name}` deduplicates, which "
-                "Spark's real-time mode does not support; use a `processing-time` trigger, or deduplicate where a "
-                "later streamlet reads the topic",
-                write.place,
-                code="deduplicate",
-            )
-
-
-def require_supported_triggers(built: Iterable[StreamingWrite | StreamingQuery]) -> None:
-    """Check the triggers that the author has set on Spark's own objects.
-
-    Raises:
-        StreamletError: one is continuous, which has no batches to supervise.
-    """
-    for item in built:
-        if isinstance(item, StreamingWrite):
-            continuous, name, place = facts(item.writer).continuous, item.query, item.place
-        else:
-            continuous, name, place = runs_continuously(item), item.name, None
-        if continuous:
-            message = f"the query `{name}` has a continuous trigger, which is not supported: {NOT_CONTINUOUS}"
-            raise StreamletError(message, place, code="continuous-trigger")
 
 
 @contextmanager

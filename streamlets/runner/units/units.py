@@ -13,6 +13,7 @@ from blueprint.core_settings import Retry
 from blueprint.model.blueprint import DEAD_LETTERS
 from blueprint.trigger import AvailableNow
 from streamlets.api.context import StreamingWrite
+from streamlets.api.hooks import StopCause
 from streamlets.api.retry_options import retry_of
 from streamlets.batches import BatchWritten
 from streamlets.runner.events.status import UnitId
@@ -20,6 +21,7 @@ from streamlets.runner.events.unit_events import BatchStuck
 from streamlets.runner.hosts import Log
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
+from streamlets.runner.units.hooks import HookError
 from streamlets.runner.units.progress import progressed
 from streamlets.runner.units.site import LoadError, Site
 from streamlets.runner.units.stack_frames import authors_frames, sparks_frames
@@ -133,16 +135,33 @@ class _SparkUnit:
         """Call a function that starts queries; any exception ends the run."""
         try:
             if self._stopping:
-                self._report(Ended(self.id, run))
+                self._end(run, None)
                 return
             work()
         except BaseException as error:  # noqa: BLE001 - it is the author's code, and Spark's
-            self._log(self.id, text_of(error))
-            failure = self._site.failure() or failure_of(error, building=True)
+            if isinstance(error, HookError):
+                failure = self._site.failure() or error.failure
+            else:
+                self._log(self.id, text_of(error))
+                failure = self._site.failure() or failure_of(error, building=True)
             for started in list(self._queries.values()):
                 with contextlib.suppress(Exception):  # the failure above is reported
                     started.query.stop()
-            self._report(Ended(self.id, run, failure))
+            self._end(run, failure)
+
+    def _end(self, run: int, failure: Failure | None) -> None:
+        """Report the end of the run; first `on_stop` is called if it was the last unit of the streamlet."""
+        if failure is not None:
+            cause = StopCause("failed", failure.cause)
+        else:
+            cause = StopCause("stopped" if self._stopping else "completed")
+
+        def report(of_hook: Failure | None) -> None:
+            if failure is not None and of_hook is not None:
+                self._log(self.id, of_hook.cause)
+            self._report(Ended(self.id, run, failure or of_hook))
+
+        self._site.logic.leave(self.id, cause, report)
 
     def _watch(self, query: StreamingQuery, run: int, name: str) -> None:
         run_id, started = str(query.runId), _StartedQuery(query, name)
@@ -201,7 +220,7 @@ class _SparkUnit:
         self._query_over(run, failure)
 
     def _query_over(self, run: int, failure: Failure | None) -> None:
-        self._report(Ended(self.id, run, failure))
+        self._end(run, failure)
 
     def _end_in_thread(self, end: Callable[[StreamingQuery], None]) -> None:
         """End all queries in a thread of its own, as the workers may be busy building."""
@@ -246,7 +265,7 @@ class QueryUnit(_SparkUnit):
         self._guarded(run, work)
 
     def _built(self) -> StreamingWrite:
-        for item in self._site.build(last=self._last):
+        for item in self._site.build(self.id, last=self._last):
             if isinstance(item, StreamingWrite) and item.query == self.id.part:
                 return item
         raise LoadError(
@@ -277,11 +296,13 @@ class StreamletUnit(_SparkUnit):
 
     def _begin(self, run: int) -> None:
         def work() -> None:
-            built = self._site.build(last=self._last)
+            built = self._site.build(self.id, last=self._last)
             if not built:
-                self._report(Ended(self.id, run, _NO_QUERIES))
+                self._end(run, _NO_QUERIES)
             elif _all_writes(built):
-                self._report(Became(self.id, run, tuple(self._part(write) for write in built)))
+                parts = tuple(self._part(write) for write in built)
+                self._site.logic.hand_over(self.id, [part.id for part in parts])
+                self._report(Became(self.id, run, parts))
             else:
                 self._start_together(built, run)
 
@@ -308,7 +329,7 @@ class StreamletUnit(_SparkUnit):
             self._started = len(built)
             all_ended = self._ended == self._started
         if all_ended:
-            self._report(Ended(self.id, run, self._first_failure))
+            self._end(run, self._first_failure)
         elif stop:
             self._end_all(_stop, queries)
         elif self._ends:
@@ -322,7 +343,7 @@ class StreamletUnit(_SparkUnit):
             self._ended += 1
             all_ended = self._ended == self._started
         if all_ended:
-            self._report(Ended(self.id, run, self._first_failure))
+            self._end(run, self._first_failure)
         elif not self._stopping and (failure is not None or not self._ends):  # otherwise the others end, too
             self.stop()
 

@@ -68,6 +68,16 @@ class Ticks(SparkStreamlet):
     """Numbers into nothing; it counts its starts."""
 
     class Logic(SparkStreamletLogic["Ticks"]):
+        def on_start(self):
+            self.note("on_start")
+
+        def on_stop(self, cause):
+            self.note(f"on_stop {cause}")
+
+        def note(self, what):
+            with open("HOOKS", "a") as file:
+                print(what, self.session.version, file=file)
+
         def build_streaming_queries(self):
             self.session.dataSource.register(source())
             rows = self.source("ticks", format="numbers")
@@ -80,7 +90,9 @@ class Run:
 
     def __init__(self, spark: Any, directory: Path) -> None:
         self.pid = directory / "pid"
-        (directory / "healing_ticks.py").write_text(_MODULE.replace("PID", str(self.pid)))
+        self.hooks = directory / "hooks"
+        module = _MODULE.replace("PID", str(self.pid)).replace("HOOKS", str(self.hooks))
+        (directory / "healing_ticks.py").write_text(module)
         descriptor: Any = None
         plan = StreamletPlan(
             ref="ticks",
@@ -122,12 +134,14 @@ def run(spark: Any, tmp_path: Path) -> Iterator[Run]:
     yield made
     made.supervisor.handle(StopNow())
     made.until(lambda: made.supervisor.done)
+    assert made.hooks.read_text().splitlines()[-1].startswith("on_stop stopped")
 
 
 @pytest.mark.spark
 def test_a_query_runs_again_after_its_source_died_and_after_somebody_stopped_it(run: Run) -> None:
     """The process of its Python data source is killed, then it is stopped behind the runner's back: both are failures,
-    each with its cause, after which it makes progress again; its own option says how long to wait."""
+    each with its cause, after which it makes progress again; its own option says how long to wait. The hooks of its
+    logic frame each of its runs, as it is the only query of its streamlet."""
     psutil.Process(int(run.pid.read_text())).kill()
     run.until(lambda: len(run.changes("backing-off")) == 1)
     died = run.changes("backing-off")[0]
@@ -142,3 +156,6 @@ def test_a_query_runs_again_after_its_source_died_and_after_somebody_stopped_it(
     assert run.changes("backing-off")[1].cause == "it ended without a request to stop"
     run.until(lambda: len(run.changes("running")) == 3 and run.progress_after(run.changes("running")[2]))
     assert not run.changes("failed")
+    hooks = [line.split(":")[0].split()[:2] for line in run.hooks.read_text().splitlines()]
+    again = ["on_start", run.site._context.session.version]
+    assert hooks == [again, ["on_stop", "failed"], again, ["on_stop", "completed"], again]

@@ -15,6 +15,7 @@ from blueprint.core_settings import StreamletSettings
 from blueprint.plan import StreamletPlan
 from streamlets.api.errors import StreamletError
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.units.site import Site, SiteContext
 from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import Spark
@@ -48,7 +49,7 @@ def run(spark: SparkSession, project: Path, application: str = "job_id") -> None
         report=lambda fact: None,
     )  # fmt: skip
     site = Site(plan, context)
-    for query in [site.start(write) for write in site.build()]:  # type: ignore[arg-type]
+    for query in [site.start(write) for write in site.build(UnitId("job"))]:  # type: ignore[arg-type]
         query.awaitTermination()
 
 

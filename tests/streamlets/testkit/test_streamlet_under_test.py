@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -18,6 +18,7 @@ from streamlets import (
     Queries,
     SparkStreamlet,
     SparkStreamletLogic,
+    StopCause,
     StreamletError,
     StringParameter,
     VolumeMount,
@@ -401,6 +402,54 @@ def misuse_error(kit: Testkit, body: Body) -> StreamletError:
         kit.streamlet(Misused).step()
     assert raised.value.place is not None and raised.value.place.file == __file__
     return raised.value
+
+
+class Connected(SparkStreamlet):
+    """A sink with a connection of its own."""
+
+    readings = AvroInlet(schema=READING)
+
+    class Logic(SparkStreamletLogic["Connected"]):
+        """Its hooks are recorded, and may fail."""
+
+        calls: ClassVar[list[str]] = []
+        error: ClassVar[Exception | None] = None
+
+        def on_start(self) -> None:
+            """Open it."""
+            if self.error is not None:
+                raise self.error
+            self.connection = self.calls.copy()
+            self.calls.append("on_start")
+
+        def on_stop(self, cause: StopCause) -> None:
+            """Close it."""
+            self.calls.append(f"on_stop {cause}")
+
+        def build_streaming_queries(self) -> Queries:
+            """Return one query, which needs the connection."""
+            rows = self.read_stream(self.streamlet.readings)
+            return self.query("sink", rows.writeStream.foreachBatch(lambda rows, batch: self.connection.clear()))
+
+
+def test_hooks_frame_the_steps(spark: Any, tmp_path: Path) -> None:
+    """The first step calls `on_start`, a restart and the end call `on_stop`; what a hook raises is raised here."""
+    calls = Connected.Logic.calls
+    calls.clear()
+    with Testkit(spark, tmp_path) as kit:
+        app = kit.streamlet(Connected)
+        assert calls == []
+        app.inlet("readings").put([reading("a", 0, 1.0)])
+        assert [app.step().rows_in, app.step().rows_in] == [1, 0]
+        assert calls == ["on_start"]
+        app.restart()
+        assert calls == ["on_start", "on_stop stopped"]
+        Connected.Logic.error = ConnectionError("refused")
+        with pytest.raises(ConnectionError, match="refused"):
+            app.step()
+        Connected.Logic.error = None
+        app.step()
+    assert calls[2:] == ["on_start", "on_stop stopped"]
 
 
 def test_a_query_needs_a_streaming_data_frame(kit: Testkit) -> None:

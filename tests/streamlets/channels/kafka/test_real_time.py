@@ -17,7 +17,7 @@ from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.channel import KafkaChannel
 from streamlets.channels.kafka.cluster_client import Existing
 from streamlets.channels.kafka.topic import KafkaTopic
-from streamlets.runner.units.site import require_no_deduplication
+from streamlets.runner.units.requirements import require_no_deduplication
 from streamlets.spark.drain import drain, is_down
 from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
 from tests.streamlets.channels.benches import KafkaBench

@@ -15,6 +15,7 @@ from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import StreamingWrite
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.compatibility import CheckpointMisfitError, require_compatible
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.units.site import Site, SiteContext
 from streamlets.spark.fatal import fatal
 from streamlets.spark.listener import QueryListener
@@ -122,7 +123,7 @@ def test_no_query_is_started_on_an_incompatible_checkpoint(spark: Any, tmp_path:
         checkpoints=tmp_path / "checkpoints", listener=QueryListener(), report=lambda fact: None,
     )  # fmt: skip
     site = Site(plan, context)
-    (write,) = site.build()
+    (write,) = site.build(UnitId("s"))
     assert isinstance(write, StreamingWrite)
     with pytest.raises(CheckpointMisfitError, match=r"s\.q is incompatible with its checkpoint: .* has the state of"):
         site.start(write)

@@ -53,6 +53,28 @@ def test_failure_backs_off_and_restarts() -> None:
     assert bench.last("a").retry_in == 2.0
 
 
+def test_the_status_says_which_hook_failed() -> None:
+    """A failed start is repeated, a failed stop is final; for a unit that was to end it is only the cause."""
+    bench = Bench("abcd")
+    bench.ended("a", Failure("`on_start` failed: OSError: refused", hook="on_start"))
+    assert (bench.state("a"), bench.last("a").hook) == ("backing-off", "on_start")
+    failed = Failure("`on_stop` failed: OSError: full", fatal="it has ended", hook="on_stop")
+    bench.started("b")
+    bench.ended("b", failed)
+    assert (bench.state("b"), bench.last("b").hook) == ("failed", "on_stop")
+    assert bench.last("b").cause == "`on_stop` failed: OSError: full (it has ended)"
+    bench.started("c")
+    assert bench.supervisor.pause("c", "paused by me") == ""
+    bench.ended("c", failed)
+    assert (bench.state("c"), bench.last("c").hook) == ("paused", "on_stop")
+    assert bench.last("c").cause == "paused by me; `on_stop` failed: OSError: full"
+    bench.started("d")
+    bench.supervisor.handle(StopNow())
+    bench.ended("d", failed)
+    assert (bench.state("d"), bench.last("d").cause) == ("stopped", "`on_stop` failed: OSError: full")
+    assert bench.last("a").hook == "", "the next state is not about the hook"
+
+
 def test_the_count_of_a_stable_unit_is_reset() -> None:
     """After rows and the stable period, the next failure waits the shortest delay again."""
     bench = Bench("a")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streamlets.api.errors import StreamletError
-from streamlets.runner.units.site import require_reported_inlets
+from streamlets.runner.units.requirements import require_reported_inlets
 from tests.streamlets.runner.units.test_followups import Bench
 
 

@@ -24,6 +24,7 @@ from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import BatchStuck
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
+from streamlets.runner.units.hooks import HookedLogic, HookLimits
 from streamlets.runner.units.site import Site, SiteContext
 from streamlets.runner.units.units import QueryUnit, StreamletUnit
 from streamlets.spark.failure import Failure
@@ -78,6 +79,9 @@ class FakeSite:
     listener: QueryListener = field(default_factory=QueryListener)
     bounded: bool = True
     alive: bool = True
+    logic: HookedLogic = field(
+        default_factory=lambda: HookedLogic(HookLimits(60, 60), lambda logic: None, lambda text: None)
+    )
     output_modes: dict[str, str] = field(default_factory=dict)
     followups: Any = field(
         default_factory=lambda: SimpleNamespace(
@@ -222,7 +226,7 @@ def test_a_query_that_fails_while_the_next_one_starts_ends_with_it() -> None:
         return other
 
     other.stop = lambda: ends(other, None)
-    site.build = lambda *, last: (mine, StreamingWrite("other", None))  # type: ignore[arg-type]
+    site.build = lambda unit, *, last: (mine, StreamingWrite("other", None))  # type: ignore[arg-type]
     site.start = start
     unit = StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None)
     unit.start(1)
@@ -238,7 +242,7 @@ def test_a_query_that_another_process_had_built_is_started() -> None:
     Spark is not running."""
     query, facts = FakeQuery([_report(0, 10)]), SimpleQueue[Fact]()
     site: Any = FakeSite(query, {})
-    site.build = lambda *, last: (StreamingWrite("other", None), StreamingWrite("out", None))  # type: ignore[arg-type]
+    site.build = lambda unit, *, last: (StreamingWrite("other", None), StreamingWrite("out", None))  # type: ignore[arg-type]
     unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None)
     unit.start(4)
     assert _next(facts, Started) == Started(unit.id, 4)
@@ -260,7 +264,7 @@ def test_a_last_run_is_built_for_its_end() -> None:
     site: Any = FakeSite(query, {}, bounded=False)
     site.followups.unwritten = lambda name: unwritten[0]
 
-    def build(*, last: bool) -> tuple[StreamingWrite, ...]:
+    def build(unit: UnitId, *, last: bool) -> tuple[StreamingWrite, ...]:
         calls.append(("build", last))
         return (written,)
 
@@ -425,7 +429,8 @@ def _active(site: Site) -> set[str | None]:
 def test_no_queries_is_a_failure_for_good() -> None:
     """A logic without queries fails for good at once."""
     facts: SimpleQueue[Fact] = SimpleQueue()
-    site: Any = SimpleNamespace(build=lambda *, last: (), bounded=False)
+    site: Any = FakeSite(FakeQuery([]), {}, bounded=False)
+    site.build = lambda unit, *, last: ()
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
     failure = _next(facts, Ended).failure
     assert failure is not None
@@ -438,7 +443,8 @@ def test_queries_the_runner_starts_become_units_of_their_own() -> None:
     options = {"max_attempts": 3, "random_factor": 0.2}
     writes = (StreamingWrite("x", None), StreamingWrite("y", None, retry=options))  # type: ignore[arg-type]
     plan = SimpleNamespace(settings=SimpleNamespace(retry_set=frozenset({"random_factor"})))
-    site: Any = SimpleNamespace(build=lambda *, last: writes, bounded=False, trigger=lambda write: None, plan=plan)
+    site: Any = FakeSite(FakeQuery([]), {}, bounded=False)
+    site.build, site.plan = lambda unit, *, last: writes, plan
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
     parts = _next(facts, Became).parts
     assert [str(part.id) for part in parts] == ["a.x", "a.y"]
