@@ -15,7 +15,7 @@ from streamlets.api.context import TaskConnection, all_rows
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation
 from streamlets.channels.base import METADATA, METADATA_DDL
-from streamlets.channels.kafka.deduplication import TIME, Deduplication, watermarked
+from streamlets.channels.kafka.deduplication import Deduplication, deduplicated
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.contract.errors import Misfit
 from streamlets.contract.types import spark_schema
@@ -94,19 +94,19 @@ class EmptyPorts:
         if plan is None:
             raise StreamletError(f"the inlet `{self._plan.ref}.{inlet}` is not connected to a topic")
         self.read_inlets.add(inlet)
-        from pyspark.sql import functions as F
-
         key = (inlet, name, metadata)
         if key not in self._opened:
             schema = spark_schema(plan.contract)
-            if metadata:
+            deduplication = Deduplication.of(plan.options)
+            if metadata or deduplication is not None:
                 schema = _with_metadata(schema)
             reader = self._session.readStream.format("parquet").schema(schema)
             reader = reader.name(name) if self._plan.settings.source_evolution else reader
             rows = reader.load(self.directory_of(inlet))
-            if (deduplication := Deduplication.of(plan.options)) is not None:
-                # Its watermark decides what the logic may do; doubles are not removed, because there are no rows.
-                rows = watermarked(rows, deduplication, F.lit(None).cast("timestamp")).drop(TIME)
+            # The state and the watermark of the deduplication are those of the query: Spark refuses other operators
+            # together with it, and a later version must have it, too.
+            if deduplication is not None:
+                rows = deduplicated(rows, deduplication, metadata=metadata)
             self._opened[key] = rows
         return self._opened[key]
 
@@ -127,7 +127,7 @@ class EmptyPorts:
         from streamlets.contract.match import misfits
 
         if isinstance(trigger_of(self._plan, query, trigger), RealTime):
-            self._require_real_time(query, branches)
+            self._require_real_time(branches)
 
         outlets = {plan.name: plan for plan in self._plan.outlets}
         for name, part in branches.items() if not self.again else ():
@@ -145,7 +145,7 @@ class EmptyPorts:
             output_mode = real_time_mode(rows, output_mode)
         return rows.writeStream.format("noop").outputMode(output_mode)
 
-    def _require_real_time(self, query: str, outlets: Iterable[str]) -> None:
+    def _require_real_time(self, outlets: Iterable[str]) -> None:
         """Require that a query with a real-time trigger can write its outlets.
 
         Raises:
@@ -159,7 +159,7 @@ class EmptyPorts:
             if plan.name in outlets and channel is not None:
                 own = OutletSettings(plan.streamlet, plan.name, plan.options, real_time=True)
                 for problem in channel.traits.outlet_problems(own):
-                    raise StreamletError(f"the query `{query}`: {problem.message}")
+                    raise StreamletError(f"{problem.message}: {', or '.join(problem.help)}", code=problem.code)
 
     def task_source(self, outlet: str) -> TaskConnection:
         """Return the outlet of a batch source, and no topic: no task is read."""

@@ -20,7 +20,7 @@ from streamlets.plans import syntax
 from streamlets.plans.build_errors import spark_message
 from streamlets.plans.lineage import earliest_ancestor, origin
 from streamlets.plans.places import Places, span_of
-from streamlets.plans.real_time import unsupported_operators, unsupported_sink, unsupported_sources
+from streamlets.plans.real_time import DEDUPLICATION, unsupported_operators, unsupported_sink, unsupported_sources
 from streamlets.plans.state import Unbounded, has_operator, unbounded
 from streamlets.spark.plan_tree import PlanNode, lists, plan_tree
 from streamlets.spark.stream_writer import NOT_CONTINUOUS, WriterFacts, facts, rows_of
@@ -233,14 +233,16 @@ def _real_time(
                 help=('use `processing_time("0 seconds")` for batches without a pause',),
             )
         return
+    problems = [problem for inlet in inlets
+                for problem in _real_time_problems(inlet, streamlet.channels.get(inlet.topic, ""))]  # fmt: skip
     if not isinstance(
         plan.settings.trigger, RealTime
     ):  # verification reports what does not fit the trigger of a streamlet
-        for inlet in inlets:
-            for problem in _real_time_problems(inlet, streamlet.channels.get(inlet.topic, "")):
-                yield finding(problem.code, problem.message, span_of(trigger), causes=problem.causes, help=problem.help)
+        for problem in problems:
+            yield finding(problem.code, problem.message, span_of(trigger), causes=problem.causes, help=problem.help)
     unsupported = [f"the source `{source}`" for source in unsupported_sources(query.plan, directory)]
-    unsupported += unsupported_operators(rows) or ()
+    # The deduplication of an inlet has a finding of its own.
+    unsupported += (part for part in unsupported_operators(rows) or () if part != DEDUPLICATION or not problems)
     unsupported += filter(None, (unsupported_sink(query.facts) if query.own_sink else "",))
     causes = [f"real-time mode does not support {part}" for part in unsupported]
     if mode != "update":

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 _ALLOWLIST = "org.apache.spark.sql.execution.streaming.runtime.RealTimeModeAllowlist$"
 _OPERATOR = re.compile(r"^[ :|]*(?:[+:]- )?(?:\*\(\d+\) )?(?P<name>[A-Za-z]\w*)", re.MULTILINE)
+DEDUPLICATION = "deduplication within a watermark"
 _DESCRIPTIONS = {
     "ArrowEvalPython": "Python functions",
     "BatchEvalPython": "Python functions",
     "MapInArrow": "Python functions",
     "MapInPandas": "Python functions",
     "StreamingSymmetricHashJoin": "joins of two streams",
+    "StreamingDeduplicateWithinWatermark": DEDUPLICATION,
     "SortMergeJoin": "joins with a table that is too large to broadcast",
 }
 _REPLACED = {"HashAggregate", "ObjectHashAggregate", "SortAggregate", "AdaptiveSparkPlan"}

@@ -61,10 +61,16 @@ def table_text(leaf: PlanPart, mask: Callable[[str], str]) -> str:
                 return f"rows {mask(str(leaf.node.data().mkString(' ')))}"
             case "LogicalRelation":
                 relation = leaf.node.relation()
-                if relation.getClass().getSimpleName() != "HadoopFsRelation":
-                    return mask(str(relation.toString()))
+                kind = str(relation.getClass().getSimpleName())
+                if kind == "JDBCRelation":
+                    return " ".join([kind, *_options(_pairs(relation.jdbcOptions().parameters()), mask)])
+                if kind != "HadoopFsRelation":
+                    return f"{kind}{_UNKNOWN}"
                 paths = " ".join(_texts(relation.location().rootPaths()))
                 return " ".join([f"table {mask(paths)}", *_options(_pairs(relation.options()), mask)])
+            case "DataSourceV2Relation":
+                name = mask(str(leaf.node.table().name()))
+                return " ".join(["table", name, *_options(dict(leaf.node.options()).items(), mask, path=True)])
             case "LogicalRDD" | "ExternalRDD":
                 return f"rows{_UNKNOWN}"
     except Exception:  # noqa: BLE001 - what Java raises depends on the class
@@ -72,10 +78,16 @@ def table_text(leaf: PlanPart, mask: Callable[[str], str]) -> str:
     return mask(_NUMBERS.sub("", leaf.text))
 
 
-def _options(options: Iterable[tuple[str, str]], mask: Callable[[str], str]) -> list[str]:
-    """Return options in their order, without limits of batches and without the values of secrets."""
+def _options(options: Iterable[tuple[str, str]], mask: Callable[[str], str], *, path: bool = False) -> list[str]:
+    """Return options in their order, without limits of batches and without the values of secrets.
+
+    Arguments:
+        options: the options by name.
+        mask: returns a text without secrets.
+        path: whether the path is one of them.
+    """
     known = {name.lower(): value for name, value in options if not _OF_THE_SIZE_OF_BATCHES.match(name.lower())}
-    shown = ((name, without_secrets(name, value)) for name, value in sorted(known.items()) if name != "path")
+    shown = ((name, without_secrets(name, value)) for name, value in sorted(known.items()) if path or name != "path")
     return [f"{name}={mask(str(value))}" for name, value in shown]
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from blueprint.comparison.descriptor import OperatorLogic
 from blueprint.comparison.stateful_operators import AGGREGATION, JOIN, LIMIT, SESSION_WINDOWS, stateful_operator
 from streamlets.spark import terms
 from streamlets.spark.expression_terms import ExpressionTerms, Surroundings
+from streamlets.spark.plan_columns import Column, columns_of, conjuncts_of, numbers_of, references, sides_of
 from streamlets.spark.plan_json import Expression, PlanPart, expression_of, expressions_in
 from streamlets.spark.plan_leaves import source_name, source_text, table_text
 from streamlets.spark.plan_queries import stateful
 from streamlets.spark.plan_tree import PlanNode
 from streamlets.spark.terms import Term
-
-Column = tuple[str, int]
-"""The name and the number of a column."""
 
 _OUTPUTS = ("output", "outputAttrs")
 _UNCHANGED = ("SubqueryAlias", "View", "ResolvedHint", "Repartition", "RepartitionByExpression", "CollectMetrics",
@@ -57,7 +55,7 @@ class PlanReader:
     def read(self, plan: PlanPart) -> list[tuple[str, Term]]:
         """Read a plan, and return its columns by name."""
         output = self._outputs(plan)
-        self._visit(plan, _numbers(output))
+        self._visit(plan, numbers_of(output))
         return [(name, self._column(name, number)) for name, number in output]
 
     def _visit(self, part: PlanPart, needed: set[int]) -> None:
@@ -70,7 +68,7 @@ class PlanReader:
             return
         match part.name:
             case "Project":
-                self._below(part, _references(self._wanted(part.expressions("projectList"), needed)))
+                self._below(part, references(self._wanted(part.expressions("projectList"), needed)))
                 self._define(part.expressions("projectList"))
             case "Aggregate":
                 self._aggregate(part, needed)
@@ -84,12 +82,12 @@ class PlanReader:
                 self._expand(part, needed)
             case "Deduplicate" | "DeduplicateWithinWatermark":
                 keys = part.expressions("keys")
-                self._below(part, needed | _references(keys))
+                self._below(part, needed | references(keys))
                 name = "dedupe" if part.name == "Deduplicate" else "dedupeWithinWatermark"
                 self._operator(part, name, [("key", self._term(key).text) for key in keys])
             case "Distinct":
                 output = self._outputs(part)
-                self._below(part, needed | _numbers(output))
+                self._below(part, needed | numbers_of(output))
                 self._operator(part, AGGREGATION.name, [("key", self._column(*column).text) for column in output])
             case "EventTimeWatermark":
                 self._watermark(part, needed)
@@ -109,18 +107,18 @@ class PlanReader:
         """Return the columns of a node in their order."""
         for field in _OUTPUTS:
             if field in part.fields:
-                return _columns(part.expressions(field))
+                return columns_of(part.expressions(field))
         match part.name:
             case "Project":
-                return _columns(part.expressions("projectList"))
+                return columns_of(part.expressions("projectList"))
             case "Aggregate":
-                return _columns(part.expressions("aggregateExpressions"))
+                return columns_of(part.expressions("aggregateExpressions"))
             case "Join" if re.search(r"LeftSemi|LeftAnti\$", str(part.fields)):
                 return self._outputs(part.children[0])
             case "Join":
                 return [column for child in part.children for column in self._outputs(child)]
             case "Generate":
-                return [*self._outputs(part.children[0]), *_columns(part.expressions("generatorOutput"))]
+                return [*self._outputs(part.children[0]), *columns_of(part.expressions("generatorOutput"))]
         return self._outputs(part.children[0]) if part.children else []
 
     def _is_records(self, part: PlanPart) -> bool:
@@ -181,25 +179,25 @@ class PlanReader:
     def _aggregate(self, part: PlanPart, needed: set[int]) -> None:
         keys, results = part.expressions("groupingExpressions"), part.expressions("aggregateExpressions")
         wanted = self._wanted(results, needed)
-        self._below(part, _references([*keys, *wanted]))
+        self._below(part, references([*keys, *wanted]))
         calls = [inner for result in wanted for inner in result.all() if _aggregates(inner)]
         parts = [("key", self._term(key).text) for key in keys]
         parts += [("value", text) for text in dict.fromkeys(self._term(inner).text for inner in calls)]
-        sessions = any("session_window" in name for name, _ in _columns(keys))
+        sessions = any("session_window" in name for name, _ in columns_of(keys))
         self._operator(part, (SESSION_WINDOWS if sessions else AGGREGATION).name, parts)
         self._define(results)
 
     def _join(self, part: PlanPart, needed: set[int]) -> None:
         conditions = part.expressions("condition")
-        required = needed | _references(conditions)
+        required = needed | references(conditions)
         for child in part.children:
             self._in_branch(child, required)
         type = str((part.fields.get("joinType") or {}).get("object", part.fields.get("joinType")))
         type = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type.rpartition(".")[2].strip("$")).lower()
-        left, right = (_numbers(self._outputs(child)) for child in part.children)
-        conjuncts = [inner for condition in conditions for inner in _conjuncts(condition)]
-        pairs = [pair for conjunct in conjuncts if (pair := _sides(conjunct, left, right)) is not None]
-        others = [conjunct for conjunct in conjuncts if _sides(conjunct, left, right) is None]
+        left, right = (numbers_of(self._outputs(child)) for child in part.children)
+        conjuncts = [inner for condition in conditions for inner in conjuncts_of(condition)]
+        pairs = [pair for conjunct in conjuncts if (pair := sides_of(conjunct, left, right)) is not None]
+        others = [conjunct for conjunct in conjuncts if sides_of(conjunct, left, right) is None]
         before = len(self.operators)
         if not all(child.streaming for child in part.children):
             self._rule(f"{type} join with a table on {terms.junction('AND', map(self._term, conjuncts)).text}", before)
@@ -229,7 +227,7 @@ class PlanReader:
         """Read a node that keeps the rows that another input has, or does not have."""
         sides = [self._outputs(child) for child in part.children]
         for child, columns in zip(part.children, sides, strict=True):
-            self._in_branch(child, _numbers(columns))
+            self._in_branch(child, numbers_of(columns))
         left, right = (terms.joined(self._column(*column) for column in columns) for columns in sides)
         every = " all" if part.fields.get("isAll") else ""
         self._rule(f"{part.name.lower()}{every} of ({left}) and ({right})", len(self.operators))
@@ -238,13 +236,13 @@ class PlanReader:
         rows = [list(expressions_in(row)) for row in part.fields.get("projections") or _projections(part)]
         own = self._outputs(part)
         wanted = [index for index, (_, number) in enumerate(own) if number in needed]
-        self._below(part, _references([row[index] for row in rows for index in wanted]))
+        self._below(part, references([row[index] for row in rows for index in wanted]))
         for index, (_, number) in enumerate(own):
             self._columns[number] = _either("each of", [self._term(row[index]) for row in rows])
 
     def _watermark(self, part: PlanPart, needed: set[int]) -> None:
         times = part.expressions("eventTime")
-        self._below(part, needed | _references(times))
+        self._below(part, needed | references(times))
         column = self._joined(times)
         self.operators.append(OperatorLogic("watermark", (("column", column),)))
         self.rules.append(f"watermark on {column} of {part.node.delay().toString()}")
@@ -253,7 +251,7 @@ class PlanReader:
         """Read an operator whose state belongs to a function of the author."""
         functions = part.expressions("functionExpr")
         keys = part.expressions("groupingAttributes")
-        self._below(part, _references([*functions, *keys]))
+        self._below(part, references([*functions, *keys]))
         if not keys:  # the first columns below are the keys
             count = int(part.fields.get("groupingAttributesLen") or 0)
             parts = [("key", self._column(*column).text) for column in self._outputs(part.children[0])[:count]]
@@ -294,7 +292,7 @@ class PlanReader:
         """Read a node that changes which rows there are, or computes them: a filter, a generator, a function."""
         expressions = [inner for field, value in part.fields.items() if field not in (*_OUTPUTS, "generatorOutput")
                        for inner in expressions_in(value)]  # fmt: skip
-        self._below(part, needed | _references(expressions))
+        self._below(part, needed | references(expressions))
         if part.name in _UNCHANGED:
             return
         before = len(self.operators)
@@ -306,30 +304,12 @@ class PlanReader:
         text = f"{part.name}({', '.join([*map(self._text, expressions), *_modes(part), *_seed(part)])})"
         self._rule(f"{text}{' outer' if part.fields.get('outer') else ''}", before)
         known = {number for child in part.children for _, number in self._outputs(child)}
-        for name, number in [*self._outputs(part), *_columns(part.expressions("generatorOutput"))]:
+        for name, number in [*self._outputs(part), *columns_of(part.expressions("generatorOutput"))]:
             if number not in known:
                 self._columns[number] = Term(f"{text}.{name}")
 
     def _text(self, expression: Expression) -> str:
         return self._term(expression).text
-
-
-def _columns(expressions: Iterable[Expression]) -> list[Column]:
-    return [
-        (str(expression.fields.get("name", "")), -1 if expression.id is None else expression.id)
-        for expression in expressions
-    ]  # fmt: skip
-
-
-def _numbers(columns: Iterable[Column]) -> set[int]:
-    return {number for _, number in columns}
-
-
-def _references(expressions: Iterable[Expression]) -> set[int]:
-    return {
-        inner.id for expression in expressions for inner in expression.all()
-        if inner.name == "AttributeReference" and inner.id is not None
-    }  # fmt: skip
 
 
 def _either(name: str, alternatives: list[Term]) -> Term:
@@ -366,28 +346,6 @@ def _seed(part: PlanPart) -> list[str]:
 def _aggregates(expression: Expression) -> bool:
     """Return whether an expression is a call of an aggregate function, also of one in Python."""
     return expression.name in ("AggregateExpression", "PythonUDAF")
-
-
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if condition.name == "And":
-        for child in condition.children:
-            yield from _conjuncts(child)
-    else:
-        yield condition
-
-
-def _sides(condition: Expression, left: set[int], right: set[int]) -> tuple[Expression, Expression] | None:
-    """Return the sides of an equation of both sides of a join, the left one first; None for another condition."""
-    if condition.name not in ("EqualTo", "EqualNullSafe"):
-        return None
-    one, other = condition.children
-    references = _references([one]), _references([other])
-    if all(references):
-        if references[0] <= left and references[1] <= right:
-            return one, other
-        if references[0] <= right and references[1] <= left:
-            return other, one
-    return None
 
 
 def _transform(part: PlanPart) -> str:

@@ -22,8 +22,8 @@ def time_window(expression: Expression, term: Callable[[Expression], Term]) -> T
         return None
     gaps = [part for part in inner if part.name == "TimestampAddInterval"]
     if gaps:
-        time, gap = (term(child) for child in gaps[0].children)
-        return Term(f"session_window({time.text}, {gap.text})") if len(gaps) == 1 else None
+        time, gap = gaps[0].children
+        return Term(f"session_window({term(time).text}, {_gap(gap, term(gap))})") if len(gaps) == 1 else None
     literals = (part.fields.get("value") for part in inner if part.name == "Literal" and part not in ends)
     numbers = list(dict.fromkeys(int(value) for value in map(str, literals) if value.lstrip("-").isdigit()))
     times = {term(part.children[0]).text for part in inner if _is_time(part)}
@@ -32,6 +32,15 @@ def time_window(expression: Expression, term: Callable[[Expression], Term]) -> T
     start, slide, *others = numbers
     length = others[-1] if others and others[-1] else slide
     return Term(f"window({times.pop()}, {seconds_text(length)} every {seconds_text(slide)} from {seconds_text(start)})")
+
+
+def _gap(gap: Expression, term: Term) -> str:
+    """Return a gap in the words of Spark, if it is written as a text that is not a secret."""
+    literal = gap.children[0] if gap.name == "Cast" else gap
+    if literal.name != "Literal" or literal.fields.get("dataType") != "string":
+        return term.text
+    value = str(literal.fields.get("value"))
+    return str(gap.java().eval(None).toString()) if gap is not literal and f"'{value}'" in term.text else term.text
 
 
 def _is_time(part: Expression) -> bool:

@@ -1,14 +1,20 @@
-"""What `flow verify --plans` advises for windows of an inlet with `deduplicate`, applied as it says."""
+"""What `flow verify --plans` reports about an inlet with `deduplicate`; its advice is applied as it says."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from streamlets.plans import LogicChecker
 from tests.cli.conftest import Flow
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
 
 APP = """
 from pyspark.sql import functions as F
@@ -37,6 +43,12 @@ blueprint {{
 KEYS = "{ keys = [id], watermark = at }"
 
 
+@pytest.fixture(autouse=True)
+def checker(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build logic in the Spark of all tests."""
+    monkeypatch.setattr("streamlets.plans.check_logic", LogicChecker(spark, tmp_path / "plans"))
+
+
 def verified(flow: Flow, directory: Path, *, deduplicate: str, column: str = "at", watermark: str = "") -> str:
     """Return the output of `flow verify --plans`, "" without findings."""
     directory.mkdir()
@@ -49,6 +61,20 @@ def verified(flow: Flow, directory: Path, *, deduplicate: str, column: str = "at
 def test_a_window_of_the_column_with_the_watermark_passes(flow: Flow, tmp_path: Path) -> None:
     """It needs no watermark of the logic."""
     assert verified(flow, tmp_path / "a", deduplicate=KEYS) == ""
+
+
+def test_other_keys_lose_the_state(flow: Flow, tmp_path: Path) -> None:
+    """The state of a deduplication is in the query, as in a run: columns of one type would be mixed in it."""
+    directory, described = tmp_path / "a", tmp_path / "described.json"
+    assert verified(flow, directory, deduplicate=KEYS) == ""
+    assert flow("describe", "--plans", "-o", str(described), str(directory)).code == 0
+    query = json.loads(described.read_text())["streamlets"]["count"]["queries"]["counts"]
+    assert query["operators"] == ["dedupeWithinWatermark", "stateStoreSave"]
+    assert flow("verify", "--plans", "--against", str(described), str(directory)).code == 0
+    (directory / "blueprint.conf").write_text(BLUEPRINT.format(deduplicate="{ keys = [seen], watermark = at }"))
+    result = flow("verify", "--plans", "--against", str(described), str(directory))
+    assert result.code == 1
+    assert "was `orders.id`, and is now `orders.seen`" in " ".join(result.out.split())
 
 
 def test_a_window_of_another_column(flow: Flow, tmp_path: Path) -> None:

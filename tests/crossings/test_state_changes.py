@@ -54,7 +54,7 @@ def logic(spark: SparkSession, tmp_path: Path) -> Callable[[Version], DescribedL
     return of
 
 
-SAMPLE = ("steps", "python", "scalar subquery", "options of from_json", "same choice", "same SQL")
+SAMPLE = ("steps", "python", "scalar subquery", "options of from_json", "same choice", "same SQL", "same sessions")
 """Families for `make test`; `make test-full` has all of them."""
 NOT_COMPARED = {
     ("same choice", "branches exchanged"),  # of an unknown value, each takes the other result

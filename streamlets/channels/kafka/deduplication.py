@@ -21,7 +21,7 @@ from streamlets.channels.kafka.settings import (
 from streamlets.channels.kafka.staging import BATCH, QUERY, SEQUENCE
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from blueprint.quantities import Duration
 
@@ -53,24 +53,11 @@ class Deduplication:
         return cls(tuple(keys), DEDUPLICATE_WATERMARK.of(options) or "", DEDUPLICATE_WITHIN.of(options))
 
 
-def watermarked(rows: DataFrame, deduplication: Deduplication, message_time: Column) -> DataFrame:
-    """Return rows with the watermark of a deduplication.
+def deduplicated(rows: DataFrame, deduplication: Deduplication, *, metadata: bool) -> DataFrame:
+    """Return each record once, with the watermark of the deduplication.
 
     It is the watermark of the author's column, so that a window of the column has it, too: Spark allows one watermark
-    only.
-
-    Arguments:
-        rows: the rows.
-        deduplication: how doubles are recognized.
-        message_time: the time of the message, for a deduplication without a column.
-    """
-    if not deduplication.watermark:
-        rows = rows.withColumn(TIME, message_time)
-    return rows.withWatermark(f"`{deduplication.watermark or TIME}`", deduplication.within.sql)
-
-
-def deduplicated(rows: DataFrame, deduplication: Deduplication, *, metadata: bool) -> DataFrame:
-    """Return each record once.
+    only. Without a column it is that of the time of the message.
 
     Arguments:
         rows: the records with the column `_meta`.
@@ -86,7 +73,8 @@ def deduplicated(rows: DataFrame, deduplication: Deduplication, *, metadata: boo
     key = F.when(headers[SEQUENCE].isNotNull(), written).otherwise(F.concat(F.lit("at "), place))
     keys = deduplication.keys
     keyed = rows if keys else rows.withColumn(_KEY, key)
-    once = watermarked(keyed, deduplication, F.col(f"{METADATA}.timestamp")).dropDuplicatesWithinWatermark(
-        list(keys) or [_KEY]
-    )
+    if not deduplication.watermark:
+        keyed = keyed.withColumn(TIME, F.col(f"{METADATA}.timestamp"))
+    timed = keyed.withWatermark(f"`{deduplication.watermark or TIME}`", deduplication.within.sql)
+    once = timed.dropDuplicatesWithinWatermark(list(keys) or [_KEY])
     return once.drop(TIME, _KEY, *([] if metadata else [METADATA]))

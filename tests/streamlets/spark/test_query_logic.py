@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from blueprint.comparison.state_logic import compare_logic
+from blueprint.quantities import Duration
+from streamlets.channels.base import METADATA_DDL
+from streamlets.channels.kafka.deduplication import Deduplication, deduplicated
 from streamlets.spark.plan_queries import described
 from streamlets.spark.plan_tree import plan_tree
 from streamlets.spark.query_logic import query_logic
@@ -22,6 +26,7 @@ pytestmark = pytest.mark.spark
 
 MESSAGES = "key BINARY, value BINARY, topic STRING, partition INT, offset LONG"
 INLET = (("k", "v"),)
+HOUR = Duration(3_600_000_000_000)
 Frame = Callable[["DataFrame"], "DataFrame"]
 
 
@@ -67,6 +72,30 @@ def test_steps_above_the_records_of_messages_count(session: SparkSession, tmp_pa
     assert logic(old) == logic(old, "binary")
 
 
+@pytest.mark.parametrize(
+    "deduplication",
+    [Deduplication(("k",), "at", HOUR), Deduplication((), "at", HOUR), Deduplication((), "", HOUR)],
+    ids=["columns", "headers", "headers without a column"],
+)
+@pytest.mark.parametrize("metadata", [False, True])
+def test_a_deduplicating_inlet_is_the_same_over_messages(
+    session: SparkSession, tmp_path: Path, deduplication: Deduplication, metadata: bool
+) -> None:
+    """A run decodes messages below it, and `--plans` reads empty files."""
+    from pyspark.sql import functions as F
+
+    def logic(rows: DataFrame) -> Any:
+        once = deduplicated(rows, deduplication, metadata=metadata)
+        return query_logic(once.groupBy("k").count(), "append", (("k", "at"),))
+
+    schema = f"k STRING, at TIMESTAMP, _meta {METADATA_DDL}"
+    messages = session.readStream.schema(f"{MESSAGES}, {schema}").name("in").parquet(str(tmp_path))
+    planned = logic(session.readStream.schema(schema).name("in").parquet(str(tmp_path)))
+    run = logic(messages.select(F.upper(F.col("value").cast("string")).alias("k"), "at", "_meta"))
+    assert [operator.name for operator in run.operators] == ["watermark", "dedupeWithinWatermark", "stateStoreSave"]
+    assert run == planned
+
+
 def test_a_common_table_expression_is_a_part_of_its_query(
     session: SparkSession, stream: Callable[..., DataFrame]
 ) -> None:
@@ -93,6 +122,46 @@ def test_sources_that_are_not_inlets_are_compared(stream: Callable[..., DataFram
     assert rule.endswith(" password=(secret) sep=;")
     assert "x7secret" not in rule
     assert rules((), maxFilesPerTrigger="3") == rules(()) != rules((), header="true")
+
+
+class Letters(DataSource):
+    """A table of this test."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "letters"
+
+    def schema(self) -> str:
+        return "k STRING"
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return _LettersReader()
+
+
+class _LettersReader(DataSourceReader):
+    def read(self, partition: Any) -> Any:
+        yield ("a",)
+
+
+def test_tables_of_other_systems_are_compared(session: SparkSession, stream: Callable[..., DataFrame]) -> None:
+    """By their options, with passwords and those in addresses hidden."""
+    session.dataSource.register(Letters)
+
+    def rules(table: DataFrame) -> str:
+        return str(query_logic(stream("k STRING").join(table, "k").groupBy("k").count(), "update").rules)
+
+    def letters(**options: str) -> str:
+        return rules(session.read.format("letters").options(password="x7secret", **options).load())
+
+    def database(name: str) -> str:
+        url = f"jdbc:derby:memory:{name};create=true;password=x7secret"
+        query = "SELECT * FROM (VALUES 'a') AS t(k)"
+        return rules(session.read.format("jdbc").option("url", url).option("query", query).load().toDF("k"))
+
+    assert letters(kind="1") == letters(kind="1") != letters(kind="2")
+    assert database("one") == database("one") != database("two")
+    for text in (letters(), database("one")):
+        assert "x7secret" not in text and "{?}" not in text
 
 
 def test_rows_and_literals_have_no_secrets(session: SparkSession, stream: Callable[..., DataFrame]) -> None:

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 
 from blueprint.quantities import Duration
+from streamlets.channels.base import METADATA, METADATA_DDL
 from streamlets.channels.kafka import batch as batch_module
 from streamlets.channels.kafka import staging
-from streamlets.contract.types import arrow_schema
+from streamlets.channels.kafka.deduplication import Deduplication, deduplicated
+from streamlets.contract.types import arrow_schema, spark_schema
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.units.late_records import records_late
+from streamlets.spark.query_logic import query_logic
 from tests.streamlets.channels.benches import KafkaBench
 from tests.streamlets.channels.conftest import QueryBench
 from tests.streamlets.channels.topics import READING, add, append, contract, ids_of, inlet, outlet
@@ -157,6 +161,25 @@ def test_a_window_follows_a_deduplication(kafka: QueryBench, options: dict[str, 
     add_timed(kafka.topic("out"), 2, [(5, 16)])
     run()
     assert sorted(ids_of(kafka.topic("result").scan())) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"deduplicate.keys": ["id"], "deduplicate.watermark": "at"}, {"deduplicate.by-headers": True}],
+    ids=["columns", "headers"],
+)
+def test_a_run_has_the_logic_of_a_plan(kafka: QueryBench, tmp_path: Path, options: dict[str, object]) -> None:
+    """`--plans` reads empty files in place of messages, and compares with the state of a run."""
+    port, session = inlet("out", TIMED, options=options), kafka.session
+    schema = StructType([*spark_schema(TIMED), StructField(METADATA, _parse_datatype_string(METADATA_DDL))])
+    empty = session.readStream.schema(schema).name("in_").parquet(str(tmp_path))
+    deduplication = Deduplication.of(options)
+    assert deduplication is not None
+    run, planned = (
+        query_logic(rows.groupBy("id").count(), "append", [tuple(field.name for field in TIMED.record.fields)])
+        for rows in (kafka.read(port), deduplicated(empty, deduplication, metadata=False))
+    )
+    assert run == planned
 
 
 def test_a_second_watermark_fails_for_good(kafka: QueryBench) -> None:
