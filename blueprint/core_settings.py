@@ -42,6 +42,10 @@ Isolation = Literal["none", "process"]
 Access = Literal["owner", "group"]
 """Who may read the state directory: only the user who runs the application, or also the group of the directory."""
 
+Resources = Literal["keep", "standard", "skip"]
+"""What a run creates and deletes: it creates missing topics and keeps all, it also deletes what it manages after a
+clean end, or it does neither."""
+
 Starting = Literal["earliest", "latest"]
 """Where a new reader of a topic begins."""
 
@@ -59,6 +63,7 @@ LEVELS = ("error", "warning", "note", "off")
 
 _ISOLATION: Codec[Isolation] = choice("none", "process")
 _ACCESS: Codec[Access] = choice("owner", "group")
+_RESOURCES: Codec[Resources] = choice("keep", "standard", "skip")
 _STARTING: Codec[Starting] = choice("earliest", "latest")
 _ON_INVALID: Codec[OnInvalid] = choice("fail", "dead-letters")
 _EXTRA: Codec[Extra] = choice("fail", "drop")
@@ -75,6 +80,12 @@ class ApplicationSettings:
     )
     channel: str = setting(STRING, "The channel of topics that do not set their own.", "delta")
     isolation: Isolation = setting(_ISOLATION, "Whether streamlets share one Spark, or have a process each.", "none")
+    resources: Resources = setting(
+        _RESOURCES,
+        "Whether a run creates missing topics and keeps them, also deletes topics and checkpoints after a clean end of "
+        "all streamlets, or does neither.",
+        "keep",
+    )
     state_access: Access = setting(_ACCESS, "Who may read the state directory of the application.", "owner")
     spark: Mapping[str, str] = options(
         SPARK_OPTIONS, "Spark settings of the whole application; the prefix `spark.` is optional.", key="runtimes.spark"

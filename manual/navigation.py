@@ -14,6 +14,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/running.md",
         "docs/upgrades.md",
         "docs/topics.md",
+        "docs/resources.md",
         "docs/checkpoints.md",
         "docs/state-directory.md",
         "docs/kafka.md",

@@ -146,7 +146,8 @@ class ChannelTraits:
         splits: whether its readers share a batch among as many tasks as `replicas` says.
         purges: whether records can be deleted.
         copies: whether topics can be copied.
-        administration: whether its servers store settings of topics, which can be compared, altered and deleted.
+        deletes: whether topics can be deleted.
+        administration: whether its servers store settings of topics, which can be compared and altered.
     """
 
     name: str
@@ -169,4 +170,5 @@ class ChannelTraits:
     splits: bool = False
     purges: bool = False
     copies: bool = False
+    deletes: bool = False
     administration: bool = False

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
@@ -18,7 +18,7 @@ from cli.output.errors import fail
 from cli.verification.descriptors import CLASSES
 
 if TYPE_CHECKING:
-    from blueprint.core_settings import Isolation
+    from blueprint.core_settings import Isolation, Resources
     from blueprint.plan import ApplicationPlan
     from blueprint.verification.verify import Verification
     from cli.application import Application
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from streamlets.runner.events.view import View
     from streamlets.runner.run import RunOptions
     from streamlets.runner.state_directory.directory import StateDirectory
+    from streamlets.runner.views import ViewContext
 
 
 @imports_modules()
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
     help="Delete all topics and checkpoints in the state directory before starting (asks for confirmation unless "
     "--yes). Topics on Kafka keep their records.",
 )
+@click.option(
+    "--resources", type=click.Choice(["standard", "keep", "create-only", "delete-only", "skip"]),
+    help="What to create and delete: create missing topics (keep), also delete topics and checkpoints after a clean "
+    "end of all streamlets (standard), only create or only delete, and exit, or do neither (skip). Default: the "
+    "setting flow.resources, or keep.",
+)  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--master", metavar="URL", help="The Spark master (default: all cores of this machine).")
 @click.option(
@@ -81,6 +88,7 @@ def run(
     conf: Sequence[str],
     available_now: bool,
     fresh: bool,
+    resources: str | None,
     yes: bool,
     master: str | None,
     isolation: Isolation | None,
@@ -102,31 +110,30 @@ def run(
     The application is compared with the version that last ran, as by `flow verify --against`. If a change is worse than
     --allow permits, the run does not start. Queries that lose their state start with a new checkpoint.
 
+    With --resources create-only or delete-only, nothing is run, and the options of a run have no effect. Topics that
+    the application does not manage, dead letters that were not replayed, and what sinks have written are never deleted.
+
     The exit code is 0 if every streamlet completed or was stopped, 1 if a streamlet failed or the run could not
     continue, and 2 if the blueprint or the arguments are wrong or the state of the last run cannot be continued.
     """
-    from cli.output.views import open_views
     from cli.runs.process import ThisRun, arguments_of
     from cli.verification.continuation import Continuation, lost_queries
     from streamlets.runner.run import RunOptions
-    from streamlets.runner.views import ViewContext, ViewError
+    from streamlets.runner.views import ViewContext
 
     environment = dict(os.environ)  # `--plans` starts Spark, which changes it
     app = replace(application(arguments, conf), state_root=Path(state_dir) if state_dir else None)
+    if resources in ("create-only", "delete-only"):
+        _settle(app, resources, fresh=fresh, yes=yes, form=form)
     continuation = Continuation(app.state_root, allow, fresh=fresh)
     verification = _verified(app, continuation, form, plans=plans)
     plan = verification.plan
     assert plan is not None  # other verifications were refused
+    mode = resources or plan.settings.resources
     state = continuation.state(plan)
-    if fresh and not yes and state.holds_anything():
-        _confirm(state)
-    if fresh and (note := _kept(plan)):
-        click.echo(note, err=True)
-    context = ViewContext(plan=plan, state=state, bounded=available_now)
-    try:
-        shown = open_views(_output(form), views, context)
-    except ViewError as problem:
-        raise click.UsageError(str(problem)) from None
+    if fresh:
+        _check_fresh(plan, state, mode, yes)
+    shown = _views(form, views, ViewContext(plan=plan, state=state, bounded=available_now))
     this_run = ThisRun(_options(click.get_current_context().params, state), environment=environment)
     options = RunOptions(
         state=state,
@@ -134,6 +141,7 @@ def run(
         isolation=isolation,
         bounded=available_now,
         fresh=fresh,
+        resources=cast("Resources", mode),
         drain_within=drain_timeout,
         fail_fast=fail_fast,
         json_log=log_format == "json",
@@ -147,6 +155,21 @@ def run(
         ),
     )
     _run(plan, options, shown, this_run)
+
+
+def _settle(app: Application, resources: str, *, fresh: bool, yes: bool, form: str) -> NoReturn:
+    """Create or delete the resources of an application without a run, and exit.
+
+    Raises:
+        click.UsageError: --fresh is given.
+    """
+    from cli.runs.resources import create_resources, delete_resources
+
+    if fresh:
+        raise click.UsageError(f"--fresh belongs to a run, and --resources {resources} runs nothing")
+    if resources == "create-only":
+        create_resources(app, form)
+    delete_resources(app, yes, form)
 
 
 def _verified(app: Application, continuation: Continuation, form: str, *, plans: bool) -> Verification:
@@ -164,6 +187,21 @@ def _verified(app: Application, continuation: Continuation, form: str, *, plans:
         click.echo(error, err=True)
         raise SystemExit(1)
     return verification
+
+
+def _views(form: str, further: Sequence[str], context: ViewContext) -> tuple[View, ...]:
+    """Return the views of a run, the one on the standard output first.
+
+    Raises:
+        click.UsageError: a view does not exist, or cannot be opened.
+    """
+    from cli.output.views import open_views
+    from streamlets.runner.views import ViewError
+
+    try:
+        return open_views(_output(form), further, context)
+    except ViewError as problem:
+        raise click.UsageError(str(problem)) from None
 
 
 def _run(plan: ApplicationPlan, options: RunOptions, shown: Sequence[View], this_run: ThisRun) -> NoReturn:
@@ -191,10 +229,12 @@ def _options(parameters: Mapping[str, Any], state: StateDirectory) -> tuple[str,
     flags = [f"--{name.replace('_', '-')}" for name in ("available_now", "fail_fast") if parameters[name]]
     master = ["--master", parameters["master"]] if parameters["master"] else []
     isolation = ["--isolation", parameters["isolation"]] if parameters["isolation"] else []
+    resources = ["--resources", parameters["resources"]] if parameters["resources"] else []
     return (
         *flags,
         *master,
         *isolation,
+        *resources,
         *("--state-dir", str(state.root.absolute())),
         *("--drain-timeout", f"{parameters['drain_timeout']:f}s"),
         *("--log-format", parameters["log_format"]),
@@ -203,15 +243,20 @@ def _options(parameters: Mapping[str, Any], state: StateDirectory) -> tuple[str,
     )
 
 
-def _confirm(state: StateDirectory) -> None:
-    """Ask before all state is deleted.
+def _check_fresh(plan: ApplicationPlan, state: StateDirectory, mode: str, yes: bool) -> None:
+    """Ask before all state is deleted, and print what is kept.
 
     Raises:
-        click.UsageError: the standard input is not a terminal.
+        click.UsageError: the standard input is not a terminal, or the run would not create the topics again.
     """
-    if not sys.stdin.isatty():
-        raise click.UsageError(f"--fresh deletes {state.topics} and {state.checkpoints}; add --yes to confirm")
-    click.confirm(f"Delete all topics and checkpoints in {state.directory}?", abort=True, err=True)
+    if mode == "skip":
+        raise click.UsageError("--fresh deletes topics, and with --resources skip the run does not create them again")
+    if not yes and state.holds_anything():
+        if not sys.stdin.isatty():
+            raise click.UsageError(f"--fresh deletes {state.topics} and {state.checkpoints}; add --yes to confirm")
+        click.confirm(f"Delete all topics and checkpoints in {state.directory}?", abort=True, err=True)
+    if note := _kept(plan):
+        click.echo(note, err=True)
 
 
 def _kept(plan: ApplicationPlan) -> str:

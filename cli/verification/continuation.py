@@ -62,10 +62,13 @@ class Continuation:
         from blueprint.hocon import shown_name
         from streamlets.runner.checkpoints.checkpoint import checkpoints_in
         from streamlets.runner.deployment import deployed, descriptor_text, holds_state
+        from streamlets.runner.resources.deletion import is_begun
 
         state = self.state(plan)
         self._await_servers(plan)
-        if self._fresh or state.taken_over or state.owner() is not None:  # The lock of an owner makes this run fail.
+        if self._fresh or is_begun(state):  # nothing is left to compare with when the run starts
+            return None
+        if state.taken_over or state.owner() is not None:  # The lock of an owner makes this run fail.
             return None
         checkpoints = checkpoints_in(state.checkpoints)
         self._unfinished = tuple(

@@ -47,6 +47,21 @@ def await_servers(
         return failed.result()
 
 
+def unavailable(
+    topics: Sequence[TopicPlan], waiting: Callable[[str], None], *, patience: float | None = None
+) -> dict[tuple[str, str], Check]:
+    """Return why the servers of topics cannot be used, by channel and location.
+
+    For the arguments see `await_servers`.
+    """
+    failed: dict[tuple[str, str], Check] = {}
+    for place in sorted({(topic.channel, topic.location) for topic in topics}):
+        there = [topic for topic in topics if (topic.channel, topic.location) == place]
+        if check := await_servers(there, waiting, patience=patience):
+            failed[place] = check
+    return failed
+
+
 def _first_failure(topics: Sequence[TopicPlan], end: float) -> Check | None:
     while True:
         failed = next((check for check in _checks(topics) if check.state is State.ERROR), None)

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from blueprint.core_settings import Isolation
+from blueprint.core_settings import Isolation, Resources
 from blueprint.plan import ApplicationPlan
 from blueprint.settings.secret_sources import secrets_of_process
-from streamlets.channels.base import Channel, TopicDamagedError, TopicLostError, TopicResource, TopicWriteError
+from streamlets.channels.base import Channel, TopicResource
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reset import reset
@@ -21,7 +21,7 @@ from streamlets.runner.deployment import descriptor_text, store_descriptor, with
 from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.record_events import RecordsMissed
-from streamlets.runner.events.run_events import RunEnded, RunStarted, SparkStarting, TopicDiffers
+from streamlets.runner.events.run_events import RunEnded, RunStarted, SparkStarting
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.events.unit_events import UnitWarned
@@ -33,6 +33,8 @@ from streamlets.runner.observer import Observer, observing
 from streamlets.runner.openings import dependencies_of
 from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.periodic import repeating
+from streamlets.runner.resources.deletion import is_begun
+from streamlets.runner.resources.of_run import RunResources
 from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.state_directory.control import Request
 from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError
@@ -41,7 +43,7 @@ from streamlets.runner.supervision.clock_check import ClockCheck
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
-from streamlets.runner.topics import channels_of, differences_of, make_topics
+from streamlets.runner.topics import channels_of
 from streamlets.runner.trial import Trial, UpgradeOutcome, read_outcome, write_outcome
 from streamlets.spark.failure import text_of
 from streamlets.spark.output import masked_output
@@ -68,6 +70,7 @@ class RunOptions:
         isolation: whether streamlets run on one Spark or in driver processes; None for the plan's setting.
         bounded: process all available data in topological order, then exit.
         fresh: delete topics and checkpoints first.
+        resources: what the run creates and deletes; None for the plan's setting.
         drain_within: seconds after which a drain becomes an immediate stop; None for never.
         fail_fast: drain the run as soon as one streamlet has failed for good.
         json_log: write the log file as JSON lines.
@@ -84,6 +87,7 @@ class RunOptions:
     isolation: Isolation | None = None
     bounded: bool = False
     fresh: bool = False
+    resources: Resources | None = None
     drain_within: float | None = None
     fail_fast: bool = False
     json_log: bool = False
@@ -142,8 +146,8 @@ def run(
         masked_output(secrets.without),
     ):
         if options.fresh:
-            options.state.clear()
-        elif not options.taken_over:
+            options.state.clear({topic.name for topic in plan.topics if not topic.managed})
+        elif not options.taken_over and not is_begun(options.state):  # nothing is left of a version to compare with
             _require_unchanged(options.state, options.compared)
         moved = _take_place(plan, options.state)
         log = RunLog(options.state.logs / "run.log", json=options.json_log, mask=secrets.masked)
@@ -158,10 +162,13 @@ def run(
         if moved:
             events.publish(UnitWarned(time.time(), UnitId(plan.name), moved))
         code, reason = FAILED, "the run could not be started"
+        resources = RunResources(
+            plan=plan, state=options.state, mode=options.resources or plan.settings.resources, log=log,
+            publish=events.publish,
+        )  # fmt: skip
+        clean = False
         try:
-            topics = _topics(plan, options.state, log)
-            for difference in _differences(topics.values(), log):
-                events.publish(difference)
+            topics = resources.prepare()
             if spark := on_spark(plan).streamlets:
                 events.publish(SparkStarting(time.time(), tuple(streamlet.ref for streamlet in spark)))
             with repeating(lambda _: status.write(time.time()), name="status", interval=_LOOK_EVERY):
@@ -173,7 +180,7 @@ def run(
                 hosts = open_hosts(context, options.isolation or plan.settings.isolation)
             take_signals()  # Spark has installed its own handler
             try:
-                reason = _early_stop(inbox)
+                reason = _cause_of_end(inbox, requests=False)
                 if reason:
                     code = ALL_ENDED
                 else:
@@ -182,9 +189,11 @@ def run(
                         plan=plan, options=options, topics=topics, hosts=hosts, inbox=inbox, events=events, log=log,
                         status=status, orders=orders, trial=trial,
                     )  # fmt: skip
-                    code, reason = supervision.run()
+                    code, reason, clean = supervision.run()
             finally:
                 hosts.stop()
+            if clean and (left := resources.release(lambda: _cause_of_end(inbox))):
+                code, reason = FAILED, left
         except _StoppedTwiceError:
             code, reason = ALL_ENDED, "stopped while Spark was starting"
         finally:
@@ -229,34 +238,6 @@ def _require_unchanged(state: StateDirectory, compared: str | None) -> None:
         )
 
 
-def _topics(plan: ApplicationPlan, state: StateDirectory, log: RunLog) -> Mapping[str, TopicResource]:
-    """Create the topics of an application.
-
-    Raises:
-        StateError: a topic cannot be created.
-    """
-    try:
-        return make_topics(plan, state)
-    except TopicDamagedError as error:
-        log.failure(UnitId(plan.name, ""), text_of(error))
-        raise StateError(str(error), "") from error
-    except (TopicLostError, TopicWriteError, OSError) as error:
-        log.failure(UnitId(plan.name, ""), text_of(error))
-        raise StateError(
-            f"cannot create the topics: {error}",
-            getattr(error, "help", "") or "free disk space, or correct the permissions of the state directory",
-        ) from error
-
-
-def _differences(topics: Iterable[TopicResource], log: RunLog) -> tuple[TopicDiffers, ...]:
-    """Return the differences between existing topics and the plan, or () if a topic cannot be compared."""
-    try:
-        return tuple(differences_of(topics))
-    except (TopicLostError, TopicDamagedError, OSError) as error:
-        log.failure(UnitId("topics", ""), text_of(error))
-        return ()
-
-
 def _reset(state: StateDirectory, names: tuple[str, ...], channels: Iterable[Channel]) -> None:
     """Reset the checkpoints of queries or streamlets, for a change whose loss of state was accepted.
 
@@ -277,14 +258,20 @@ def _reset(state: StateDirectory, names: tuple[str, ...], channels: Iterable[Cha
         ) from error
 
 
-def _early_stop(inbox: _Inbox) -> str:
-    """Return why the run was stopped while Spark was starting, empty if it was not. The inbox keeps everything."""
+def _cause_of_end(inbox: _Inbox, *, requests: bool = True) -> str:
+    """Return why a run is to end that has not looked at its inbox, empty if it is not. The inbox keeps everything.
+
+    Arguments:
+        requests: whether requests of other terminals count, not only signals.
+    """
     waiting: list[Fact | Request] = []
     while not inbox.empty():
         waiting.append(inbox.get())
     for fact in waiting:
         inbox.put(fact)
-    return next((fact.cause for fact in waiting if isinstance(fact, (Drain, StopNow))), "")
+    signals = (fact.cause for fact in waiting if isinstance(fact, (Drain, StopNow)))
+    ending = (fact.cause for fact in waiting if isinstance(fact, Request) and fact.command in _ENDING)
+    return next(signals, "") or (next(ending, "") if requests else "")
 
 
 class _StoppedTwiceError(BaseException):
@@ -307,8 +294,8 @@ class _Supervision:
     trial: Trial
     missed: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
-    def run(self) -> tuple[int, str]:
-        """Supervise the units; return the exit code and the reason for the end."""
+    def run(self) -> tuple[int, str, bool]:
+        """Supervise the units; return the exit code, the reason for the end, and whether all units have completed."""
         plan, options = self.plan, self.options
         _reset(options.state, options.reset, channels_of(plan, options.state).values())
         store_descriptor(options.state, plan)
@@ -333,10 +320,10 @@ class _Supervision:
         if options.bounded:
             self._report_rows_in_state(supervisor.units)
         if supervisor.failed:
-            return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}"
+            return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}", False
         if supervisor.deadlock:
-            return FAILED, supervisor.deadlock
-        return ALL_ENDED, reason
+            return FAILED, supervisor.deadlock, False
+        return ALL_ENDED, reason, supervisor.completed and not reason
 
     def _watch(self, supervisor: Supervisor) -> str:
         """Pass facts to the supervisor until all units have ended; return why the run was stopped, empty if it was

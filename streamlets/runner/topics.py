@@ -9,7 +9,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from blueprint.plan import ApplicationPlan, TopicPlan
-from streamlets.channels.base import Channel, TopicResource, UnknownConnectionError
+from streamlets.channels.base import (
+    Channel,
+    TopicDamagedError,
+    TopicLostError,
+    TopicResource,
+    TopicWriteError,
+    UnknownConnectionError,
+)
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.registry import CHANNEL_TYPES, DEFAULT
 from streamlets.runner.events.run_events import TopicDiffers
@@ -66,14 +73,28 @@ def _described_topics(state: StateDirectory) -> set[tuple[str, str, str]]:
 def make_topics(plan: ApplicationPlan, state: StateDirectory) -> Mapping[str, TopicResource]:
     """Create the topics of an application that do not exist yet, and return the resources of all by id.
 
+    A topic that cannot be created does not stop the others.
+
     Raises:
-        TopicLostError, TopicWriteError, OSError: a topic cannot be created.
+        TopicLostError, TopicWriteError, TopicDamagedError, OSError: a topic cannot be created.
     """
-    channels = channels_of(plan, state)
-    topics = {topic.id: channels[topic.channel].topic(topic) for topic in plan.topics}
+    topics, failures = topics_of(plan, state), []
     for id, resource in topics.items():
-        resource.create(contracts_of_writers(plan, id))
+        try:
+            resource.create(contracts_of_writers(plan, id))
+        except (TopicLostError, TopicWriteError, TopicDamagedError, OSError) as error:
+            failures.append(error)
+    if len(failures) > 1:
+        raise TopicWriteError("; ".join(dict.fromkeys(map(str, failures)))) from failures[0]
+    if failures:
+        raise failures[0]
     return topics
+
+
+def topics_of(plan: ApplicationPlan, state: StateDirectory) -> dict[str, TopicResource]:
+    """Return the topics of an application by id; they need not exist."""
+    channels = channels_of(plan, state)
+    return {topic.id: channels[topic.channel].topic(topic) for topic in plan.topics}
 
 
 def differences_of(topics: Iterable[TopicResource]) -> Iterator[TopicDiffers]:

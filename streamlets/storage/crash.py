@@ -29,6 +29,12 @@ Point = Literal[
     "after-append-commit",  # the topic has these records; their writer does not know it
     "before-delivery-commit",  # a spout has delivered a whole transaction, which is staged
     "before-delivery-answer",  # the topic has a transaction that the program does not know to be committed
+    "after-deletion-decided",  # it is noted that checkpoints and topics are deleted; none of them is
+    "after-checkpoints-deleted",  # all topics still exist
+    "during-topic-deletion",  # the records of a topic are deleted, but not what belongs to them
+    "after-topic-deleted",  # one topic is deleted; the next one may not be
+    "after-topics-deleted",  # the descriptor of the application still exists
+    "after-descriptor-deleted",  # only the note of the deletion is left
     "before-inlet-letters",  # a batch is committed; the dead letters of its inlets are not written
 ]
 

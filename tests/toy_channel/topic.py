@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import time
 import uuid
@@ -35,7 +36,7 @@ from streamlets.channels.small import SmallTopic
 from streamlets.contract.types import arrow_schema
 from streamlets.override import override
 
-TRAITS = ChannelTraits(name="toy", reserved=("_",), purges=True)
+TRAITS = ChannelTraits(name="toy", reserved=("_",), purges=True, deletes=True)
 DATABASE = "topic.db"
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS topic (id TEXT);
@@ -78,6 +79,10 @@ class ToyTopic(SmallTopic):
         self._path.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self._path / DATABASE, timeout=600)) as database:
             database.executescript(f"BEGIN IMMEDIATE; {SCHEMA.format(id=uuid.uuid4())} COMMIT;")
+
+    @override
+    def delete(self) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
 
     @override
     def appender(

@@ -120,6 +120,14 @@ class TopicAbilities(HasTraits):
             position: the position up to which it has committed.
         """
 
+    @optional("shows_progress")
+    def forget_reader(self, group: str) -> None:
+        """Remove the positions that `committed` has stored for a reader; without effect if there are none.
+
+        Raises:
+            ChannelUnavailableError: the servers do not answer, or refuse it.
+        """
+
     @optional("purges")
     def purge(
         self,
@@ -186,13 +194,21 @@ class TopicAbilities(HasTraits):
             ChannelUnavailableError: the servers do not answer, or refuse it.
         """
 
+    @property
     @optional("administration")
-    def delete(self) -> None:
-        """Delete the topic with all its records, and the application's data about it.
+    def created(self) -> bool:
+        """Whether this application has created the topic; False if it existed before, or that is not known."""
+        return True
 
-        Only `flow topics apply` calls this.
+    @optional("deletes")
+    def delete(self) -> None:
+        """Delete the topic with all its records and writers, and the application's data about it.
+
+        The topic need not exist, so that a call after a kill completes an earlier one. A later topic of its name has a
+        new id, and its writers begin again. Nobody may read or write the topic during the call.
 
         Raises:
-            TopicLostError: the topic of that name is not the one that the application has created.
+            TopicLostError: the topic of that name is not the one that the application has used.
             ChannelUnavailableError: the servers do not answer, or refuse it.
+            OSError: files cannot be deleted.
         """

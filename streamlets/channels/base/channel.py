@@ -73,6 +73,13 @@ class Channel(HasTraits, abc.ABC):
             id: the id that Spark stored in the previous checkpoint of the query.
         """
 
+    def forget_all(self) -> None:
+        """Remove what is stored for the unfinished batches of all queries and for all inlets, and unfinished deletions.
+
+        All checkpoints of the application have been deleted. A channel that stores this with its topics, as the base
+        class assumes, has nothing to remove.
+        """
+
     @abc.abstractmethod
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
         """Return whether data of a batch may have been written to a topic, or its content decided.
@@ -96,6 +103,19 @@ class Channel(HasTraits, abc.ABC):
             plans: the topics of the application on this channel.
         """
         return ()
+
+    @optional("administration")
+    def create_shared(self, plans: Sequence[TopicPlan]) -> None:
+        """Create the topics in which the channel stores what topics share, such as the schemas of writers.
+
+        Otherwise the first writer that needs one creates it.
+
+        Arguments:
+            plans: the topics of the application on this channel.
+
+        Raises:
+            ChannelUnavailableError: the servers do not answer, or refuse it.
+        """
 
     @optional("real_time")
     def real_time_writer(

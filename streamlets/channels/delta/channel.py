@@ -17,7 +17,7 @@ from streamlets.channels.delta.inspection import topics_in
 from streamlets.channels.delta.layout import layout
 from streamlets.channels.delta.manifest import STAGED, Manifests, writer_id
 from streamlets.channels.delta.table import LOG, open_table
-from streamlets.channels.delta.topic import DeltaTopic
+from streamlets.channels.delta.topic import DELETED, DeltaTopic
 from streamlets.channels.delta.traits import TRAITS
 from streamlets.override import override
 
@@ -83,6 +83,11 @@ class DeltaChannel(Channel):
     @override
     def forget(self, streamlet: str, query: str, id: str) -> None:
         shutil.rmtree(self.root / STAGED / writer_id(streamlet, query, id), ignore_errors=True)
+
+    @override
+    def forget_all(self) -> None:
+        for name in (STAGED, DELETED):
+            shutil.rmtree(self.root / name, ignore_errors=True)
 
     @override
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:

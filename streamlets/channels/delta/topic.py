@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,6 +36,7 @@ from streamlets.channels.delta.settings import Retention, retention_of
 from streamlets.channels.delta.traits import TRAITS
 from streamlets.channels.replays import Replays
 from streamlets.override import override
+from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +47,10 @@ if TYPE_CHECKING:
     from streamlets.channels.delta.compaction import Compaction
     from streamlets.channels.delta.retention import Drop
     from streamlets.channels.delta.table import Table
+
+
+DELETED = "_deleted"
+"""The directory of topics that are being deleted, below the directory of the channel."""
 
 
 class DeltaTopic(TopicResource):
@@ -238,6 +246,16 @@ class DeltaTopic(TopicResource):
         for table in self._tables().values():
             now = self._clock() + 1.0  # also files that were removed in this second
             sweep(table.path, self._root / STAGED, removed=now, orphans=now - _ORPHANS)
+
+    @override
+    def delete(self) -> None:
+        """Delete the directory. It is moved away first, so that a kill never leaves half of a topic."""
+        deleted = self._root / DELETED
+        deleted.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):
+            self.path.rename(deleted / uuid.uuid4().hex)
+        crash_point("during-topic-deletion")
+        shutil.rmtree(deleted)
 
     @property
     @override

@@ -5,4 +5,6 @@ from __future__ import annotations
 from blueprint.catalog import ChannelTraits
 from streamlets.channels.delta.settings import SETTINGS
 
-TRAITS = ChannelTraits(name="delta", reserved=(".", "_"), settings=SETTINGS, splits=True, purges=True, copies=True)
+TRAITS = ChannelTraits(
+    name="delta", reserved=(".", "_"), settings=SETTINGS, splits=True, purges=True, copies=True, deletes=True
+)

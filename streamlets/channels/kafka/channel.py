@@ -69,7 +69,7 @@ class KafkaChannel(Channel):
             plan,
             self._cluster(plan),
             directory,
-            self.root / "inlets",
+            self._inlets,
             self.clock,
             application=self.application,
             internal=internal,
@@ -122,8 +122,13 @@ class KafkaChannel(Channel):
         self._staged.forget(streamlet, query, id)
 
     @override
+    def forget_all(self) -> None:
+        for directory in (self._staged.directory, self._begun.directory, self._inlets):
+            shutil.rmtree(directory, ignore_errors=True)
+
+    @override
     def forget_inlets(self, streamlet: str) -> None:
-        shutil.rmtree(self.root / "inlets" / streamlet, ignore_errors=True)
+        shutil.rmtree(self._inlets / streamlet, ignore_errors=True)
 
     @override
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
@@ -145,9 +150,19 @@ class KafkaChannel(Channel):
             self.topic(replace(plan, channel_options=clusters) if clusters is not None else plan) for plan in stored
         )
 
+    @override
+    def create_shared(self, plans: Sequence[TopicPlan]) -> None:
+        for state in {id(cluster): cluster for cluster in map(self._cluster, plans)}.values():
+            state.schemas.create()
+            state.writers.create()
+
     @property
     def _topics(self) -> Path:
         return self.root / "topics"
+
+    @property
+    def _inlets(self) -> Path:
+        return self.root / "inlets"
 
     def _cluster(self, plan: TopicPlan) -> ClusterState:
         settings = connections(plan.options, plan.channel_options)

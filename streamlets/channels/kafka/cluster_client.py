@@ -168,6 +168,13 @@ class Cluster:
         """
         (future,) = self.ask(lambda admin: admin.delete_topics([topic], request_timeout=TIMEOUT))
         self.result(future, topic)
+        limit = time.monotonic() + TIMEOUT
+        while time.monotonic() < limit:  # brokers learn of it shortly after; until then they would return the old id
+            try:
+                self.existing(topic)
+            except TopicLostError:
+                break
+            time.sleep(_POLL)
 
     def earliest(self, topic: str) -> dict[int, int]:
         """Return the offset of the first record by partition, or of the next record if there are none.
@@ -325,19 +332,6 @@ class Cluster:
         producer.flush()
         if failures:
             raise channel_error(KafkaException(failures[0]), topic, self.name)
-
-    def commit(self, group: str, topic: str, partitions: Mapping[int, int]) -> None:
-        """Store the offsets of a consumer group that has no members.
-
-        Raises:
-            ClusterError: the cluster does not answer, or does not allow it.
-        """
-        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-
-        offsets = [TopicPartition(topic, number, at) for number, at in partitions.items()]
-        request = [ConsumerGroupTopicPartitions(group, offsets)]
-        (future,) = self.ask(lambda admin: admin.alter_consumer_group_offsets(request, request_timeout=TIMEOUT))
-        self.result(future, topic)
 
     def delete_records(self, topic: str, partitions: Mapping[int, int]) -> None:
         """Delete the records before an offset of each partition.

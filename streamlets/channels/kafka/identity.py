@@ -32,19 +32,26 @@ class Identity:
         named = self.application if data is None else json.loads(data).get("application")
         return f"{named}." if named else ""
 
-    def check(self, topic: str, id: str) -> None:
+    @property
+    def created(self) -> bool:
+        """Whether the application has created the topic; False if it existed before, or that was not stored."""
+        data = objects.read(self.path)
+        return data is not None and json.loads(data).get("created") is True
+
+    def check(self, topic: str, id: str, *, created: bool = False) -> None:
         """Store the id of a topic if there is none; otherwise compare.
 
         Arguments:
             topic: the name of the topic.
             id: the id of the topic as it exists.
+            created: whether the application has just created it.
 
         Raises:
             TopicLostError: it is another topic.
         """
         data = objects.read(self.path)
         if data is None:
-            content = {"topic": topic, "id": id, "application": self.application}
+            content = {"topic": topic, "id": id, "application": self.application, "created": created}
             self.path.parent.mkdir(parents=True, exist_ok=True)
             objects.put_if_absent(self.path, json.dumps(content).encode())
         elif json.loads(data)["id"] != id:

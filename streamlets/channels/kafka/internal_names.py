@@ -86,6 +86,18 @@ def require_own(writers: CompactedTable, topic: str, application: str) -> None:
     _require(_claims(writers.entries(), topic), topic, application)
 
 
+def forget_topic(writers: CompactedTable, topic: str, application: str) -> None:
+    """Remove the entries of a deleted topic's writers, and the application's claim of it.
+
+    Raises:
+        ClusterError: the cluster does not answer, or does not allow it.
+    """
+    claim_key = _claim_key(topic, application)
+    for key in writers.entries():
+        if is_writer(key, topic) or key == claim_key:
+            writers.remove(key)
+
+
 def is_writer(key: str, topic: str) -> bool:
     """Return whether the key of an entry belongs to a writer of a topic."""
     of, _, writer = key.rpartition("/")

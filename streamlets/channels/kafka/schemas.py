@@ -42,6 +42,14 @@ class PublishedSchemas:
         self._table = CompactedTable(cluster, topic)
         self._known: dict[str, dict[str, Contract]] = {}
 
+    def create(self) -> None:
+        """Create the topic with the schemas if it does not exist.
+
+        Raises:
+            ClusterError: the cluster does not answer, or does not allow it.
+        """
+        self._table.create()
+
     def publish(self, topic: str, contracts: Iterable[Contract]) -> None:
         """Publish the contracts of a topic's writers that have not been published.
 
@@ -68,7 +76,7 @@ class PublishedSchemas:
             directory.mkdir(parents=True, exist_ok=True)
             objects.put_if_absent(directory / f"{fingerprint}.avsc", contract.json.encode())
         if new:
-            self._table.create()
+            self.create()
             self._send({f"{topic}/{fingerprint}": contract.json for fingerprint, contract in new.items()})
             self._known.pop(topic, None)
 

@@ -164,6 +164,7 @@ TRAITS = ChannelTraits(
     splits=True,
     purges=True,
     copies=True,
+    deletes=True,
     administration=True,
     reserved=("_",),
     settings=(*SETTINGS, *CLUSTER_SETTINGS),

@@ -82,6 +82,32 @@ class TopicDiffers(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ResourceSettled(Event):
+    """A resource of the application was deleted after the end of its streamlets, kept, or could not be deleted.
+
+    Arguments:
+        resource: what it is: `topic`, `consumer group`, `checkpoints` or `files`.
+        name: its name.
+        result: `deleted`, `kept` or `failed`.
+        text: the result and its reason for people.
+    """
+
+    resource: str
+    name: str
+    result: str
+    text: str
+
+    @property
+    def importance(self) -> Importance:
+        """A warning, if it could not be deleted."""
+        return Importance.WARNING if self.result == "failed" else Importance.STEP
+
+    @property
+    def line(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
 class RunStopping(Event):
     """The run is being stopped: on request, or because a drain takes too long.
 

@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +73,11 @@ class StateDirectory:
     def descriptor_file(self) -> Path:
         """The file with the descriptor of the application as of its last run, to compare the next version with."""
         return self.directory / DESCRIPTOR
+
+    @property
+    def deletion_file(self) -> Path:
+        """The file that exists from the decision to delete topics and checkpoints until all are deleted."""
+        return self.directory / "deletion.json"
 
     @property
     def logs(self) -> Path:
@@ -219,28 +224,47 @@ class StateDirectory:
         """Return whether an earlier run left topics or checkpoints."""
         return any(directory.is_dir() and any(directory.iterdir()) for directory in (self.topics, self.checkpoints))
 
-    def clear(self) -> None:
+    def clear(self, external: Collection[str] = ()) -> None:
         """Delete topics, checkpoints, status and descriptor. To be called by the owner.
 
-        Each directory is moved away before it is deleted, so that a kill never leaves half of one.
+        Arguments:
+            external: the names of topics that other applications own, which stay.
 
         Raises:
             StateError: the directory cannot be written.
         """
         with _writing(self.directory):
-            grave = Path(tempfile.mkdtemp(prefix="cleared-", dir=self.scratch))
-            for checkpoint in self.checkpoints.glob("*/*"):
-                if checkpoint.is_symlink():
-                    delete_linked(checkpoint)
             # Checkpoints first: topics without checkpoints are read again, checkpoints without topics cannot go on.
-            for directory in (self.checkpoints, self.topics, self.status_file.parent):
-                mode = stat.S_IMODE(directory.stat().st_mode)
-                directory.rename(grave / directory.name)
-                directory.mkdir(mode=ACCESS["owner"])
-                _restrict(directory, mode)
+            self.delete_checkpoints()
+            self._empty(self.topics, external)
+            self._empty(self.status_file.parent)
             (self.directory / PLACES).unlink(missing_ok=True)
-            self.descriptor_file.unlink(missing_ok=True)  # last: no comparison is possible without the descriptor
-            shutil.rmtree(grave, ignore_errors=True)
+            self.descriptor_file.unlink(missing_ok=True)  # no comparison is possible without the descriptor
+            self.deletion_file.unlink(missing_ok=True)  # last: until then, topics without checkpoints are not read
+
+    def delete_checkpoints(self) -> None:
+        """Delete all checkpoints, including those outside of the state directory. To be called by the owner.
+
+        Raises:
+            OSError: they cannot be deleted.
+        """
+        for checkpoint in self.checkpoints.glob("*/*"):
+            if checkpoint.is_symlink():
+                delete_linked(checkpoint)
+        self._empty(self.checkpoints)
+
+    def _empty(self, directory: Path, kept: Collection[str] = ()) -> None:
+        """Empty a directory; what is in it is moved away before it is deleted, so that a kill never leaves half of it.
+
+        Arguments:
+            directory: the directory.
+            kept: the names of what stays in it.
+        """
+        grave = Path(tempfile.mkdtemp(prefix="cleared-", dir=self.scratch))
+        for entry in directory.iterdir():
+            if entry.name not in kept:
+                entry.rename(grave / entry.name)
+        shutil.rmtree(grave, ignore_errors=True)
 
 
 def is_application(directory: Path) -> bool:

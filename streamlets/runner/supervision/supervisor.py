@@ -111,6 +111,11 @@ class Supervisor:
         return tuple(watched.unit.id for watched in self._roster if watched.state == "failed")
 
     @property
+    def completed(self) -> bool:
+        """Whether every unit has processed all that it had to, and ended by itself."""
+        return all(watched.state == "completed" for watched in self._roster)
+
+    @property
     def units(self) -> tuple[UnitId, ...]:
         """All units, in order."""
         return tuple(watched.unit.id for watched in self._roster)

@@ -291,3 +291,22 @@ def test_a_replay_of_dead_letters_is_decided_once(channel_bench: ChannelBench) -
     assert list(again.replays.all()) == [decision]
     assert again.replays.topic_id == topic.replays.topic_id
     assert channel_bench.topic("other").replays.topic_id != topic.replays.topic_id
+
+
+def test_a_deleted_topic_leaves_nothing_to_a_later_one_of_its_name(channel_bench: ChannelBench) -> None:
+    """It does not exist, and may be deleted again. The later one has another id, no records and no writers, so that an
+    append with an earlier sequence is not taken for a repetition, nor an earlier epoch for a fenced one."""
+    topic = channel_bench.topic("in")
+    with topic.appender(READING, writer="w", epoch=7) as appender:
+        assert appender.append([batch([1, 2])], 5, marker=b"five")
+    end = topic.end()
+    topic.delete()
+    assert not topic.exists()
+    channel_bench.open().topic(topic.plan).delete()
+    later = channel_bench.open().topic(topic.plan)
+    later.create([READING])
+    assert not later.owns(end) or channel_bench.traits.name == "kafka"  # offsets of Kafka have the name alone
+    with later.appender(READING, writer="w", epoch=1) as appender:
+        assert (appender.last, appender.marker) == (None, None)
+        assert appender.append([batch([3])], 0)
+    assert ids_of(later.scan()) == [3]

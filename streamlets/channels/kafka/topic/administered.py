@@ -12,10 +12,12 @@ from streamlets.channels.base import Difference, TopicResource
 from streamlets.channels.kafka.clusters import ClusterState, ClusterTopic
 from streamlets.channels.kafka.comparison import CONFIG, PARTITIONS, differences
 from streamlets.channels.kafka.identity import Identity
-from streamlets.channels.kafka.internal_names import claim, require_own
+from streamlets.channels.kafka.internal_names import claim, forget_topic, require_own
+from streamlets.channels.kafka.reader_groups import delete_group
 from streamlets.channels.kafka.remembered import remember
 from streamlets.channels.kafka.topic_settings import TopicSettings
 from streamlets.override import override
+from streamlets.storage.crash import crash_point
 
 
 class AdministeredTopic(TopicResource):
@@ -63,10 +65,12 @@ class AdministeredTopic(TopicResource):
             ClusterError: the cluster does not answer, or does not allow it.
         """
         self.require_own(claiming=True)
+        settings, created = self.settings, False
         if self.plan.managed:
-            settings = self.settings
-            self.cluster.create(self.name, settings.partitions or -1, settings.replicas or -1, settings.config)
-        self.require()
+            created = self.cluster.create(
+                self.name, settings.partitions or -1, settings.replicas or -1, settings.config
+            )
+        self.require(created=created)
         remember(self.plan, self._directory)
         self.publish(contracts)
 
@@ -93,15 +97,24 @@ class AdministeredTopic(TopicResource):
         if self.settings.format == "avro":
             self.state.schemas.publish(self.name, contracts)
 
-    def require(self) -> None:
+    def require(self, *, created: bool = False) -> None:
         """Raise an error if the topic does not exist, or is not the one that this application first used.
+
+        Arguments:
+            created: whether this application has just created it.
 
         Raises:
             TopicLostError: it was deleted, or created again.
             ClusterError: the cluster does not answer, or does not allow it.
         """
-        self._identity.check(self.name, self.cluster.existing(self.name).id)
+        self._identity.check(self.name, self.cluster.existing(self.name).id, created=created)
         self.require_own()
+
+    @property
+    @override
+    def created(self) -> bool:
+        """Whether this application has created the topic, or has it for itself."""
+        return bool(self._owner) or self._identity.created
 
     @override
     def differences(self) -> tuple[Difference, ...]:
@@ -124,7 +137,10 @@ class AdministeredTopic(TopicResource):
 
     @override
     def delete(self) -> None:
-        """Delete the topic with its records and schemas, and what this application knows of it.
+        """Delete the topic with its records, schemas and writers, and what this application knows of it.
+
+        If the entries of its writers stayed, the first appends to a later topic of its name would count as repeated.
+        The identity goes last, so that a call after a kill does not take another topic for this one.
 
         Raises:
             TopicLostError: it is not the topic that this application first used.
@@ -133,5 +149,11 @@ class AdministeredTopic(TopicResource):
         if self.exists():
             self.require()
             self.cluster.delete(self.name)
+        crash_point("during-topic-deletion")
         self.state.schemas.remove(self.name)
-        shutil.rmtree(self._directory)
+        forget_topic(self.state.writers, self.name, self._identity.application)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    @override
+    def forget_reader(self, group: str) -> None:
+        delete_group(self.cluster, group)

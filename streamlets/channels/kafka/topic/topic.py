@@ -27,6 +27,7 @@ from streamlets.channels.kafka.appender import KafkaAppender
 from streamlets.channels.kafka.clusters import ClusterState
 from streamlets.channels.kafka.deduplication import Deduplication, deduplicated
 from streamlets.channels.kafka.offsets import Offsets, ranges
+from streamlets.channels.kafka.reader_groups import store_offsets
 from streamlets.channels.kafka.records import read_messages, stretches
 from streamlets.channels.kafka.topic.administered import AdministeredTopic
 from streamlets.channels.kafka.topic.invalid import InvalidMessages, decoded
@@ -299,7 +300,7 @@ class KafkaTopic(AdministeredTopic):
 
     @override
     def committed(self, group: str, position: Position) -> None:
-        self.cluster.commit(group, self.name, Offsets.from_position(position).partitions)
+        store_offsets(self.cluster, group, self.name, Offsets.from_position(position).partitions)
 
     def _read(
         self, messages: Iterable[Message], reader: Contract | None, *, metadata: bool = False

@@ -1,0 +1,141 @@
+"""`flow run --resources create-only` and `delete-only`: the resources of an application without a run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from cli.output.errors import fail
+from cli.state import require_own
+
+if TYPE_CHECKING:
+    from blueprint.plan import ApplicationPlan
+    from cli.application import Application
+    from streamlets.runner.resources.outcome import Outcome
+    from streamlets.runner.state_directory.directory import StateDirectory
+
+_JSON = ("json", "jsonl")
+
+
+def create_resources(app: Application, form: str) -> NoReturn:
+    """Create the topics of an application, and exit.
+
+    Arguments:
+        app: the application.
+        form: the output format of `flow run`.
+
+    Raises:
+        SystemExit: 0 if all topics exist, 1 if one cannot be created or the application runs, 2 if it has errors.
+    """
+    from streamlets.runner.resources.creation import create_topics
+    from streamlets.runner.resources.deletion import is_begun
+    from streamlets.runner.state_directory.directory import ACCESS, StateError
+
+    plan, state = _verified(app)
+    failed = False
+    try:
+        with state.locked(ACCESS[plan.settings.state_access]):
+            if is_begun(state) and not _delete(plan, state, form):
+                fail("resources of an earlier run could not be deleted", "correct the causes above, then run it again")
+            waiting = lambda servers: click.echo(f"waiting for {servers} ...", err=True)  # noqa: E731
+            for outcome in create_topics(plan, state, waiting):
+                failed |= outcome.result == "failed"
+                _print(outcome, form)
+    except StateError as error:
+        fail(str(error), error.help)
+    raise SystemExit(1 if failed else 0)
+
+
+def delete_resources(app: Application, yes: bool, form: str) -> NoReturn:
+    """Delete the topics and checkpoints of an application, after a confirmation, and exit.
+
+    Arguments:
+        app: the application.
+        yes: do not ask.
+        form: the output format of `flow run`.
+
+    Raises:
+        SystemExit: 0 if nothing is left that can be deleted, 1 if something is or the application runs, 2 if it has
+            errors.
+        click.UsageError: the standard input is not a terminal.
+    """
+    from streamlets.runner.resources.creation import require_deletable
+    from streamlets.runner.resources.deletion import is_begun, survey
+    from streamlets.runner.state_directory.directory import StateError
+
+    plan, state = _verified(app)
+    if (process := state.owner()) is not None:
+        fail(
+            f"{state.application} is running on {state.directory}, as process {process or 'unknown'}; nothing was "
+            "deleted",
+            "stop it with `flow stop`",
+        )
+    found = list(survey(plan, state))
+    outcomes = [outcome for outcome, _ in found]
+    if not is_begun(state) and all(outcome.result == "kept" for outcome in outcomes):
+        for outcome in outcomes:
+            _print(outcome, form)
+        if form not in _JSON:
+            click.echo(f"{state.application}: nothing to delete")
+        raise SystemExit(0)
+    try:
+        require_deletable(topic for outcome, topic in found if topic is not None and outcome.result != "failed")
+        require_own(state)
+        if not yes:
+            _confirm(state, outcomes)
+        with state.locked():
+            deleted = _delete(plan, state, form)
+    except StateError as error:
+        fail(str(error), error.help)
+    if not deleted:
+        fail("not everything could be deleted", "correct the causes above, then call the command again to continue")
+    raise SystemExit(0)
+
+
+def _verified(app: Application) -> tuple[ApplicationPlan, StateDirectory]:
+    """Return the plan and the state directory of an application that has no errors; otherwise exit with 2."""
+    from cli.verification.continuation import Continuation
+    from cli.verification.findings import refuse
+
+    verification = app.verify()
+    if verification.plan is None:
+        refuse(verification)
+    return verification.plan, Continuation(app.state_root, None, fresh=True).state(verification.plan)
+
+
+def _delete(plan: ApplicationPlan, state: StateDirectory, form: str) -> bool:
+    from streamlets.runner.resources.deletion import Deletion, is_begun, require_own_deletion
+
+    if is_begun(state):
+        require_own_deletion(state)
+    return Deletion(plan=plan, state=state, report=lambda outcome: _print(outcome, form)).carry_out()
+
+
+def _confirm(state: StateDirectory, outcomes: Sequence[Outcome]) -> None:
+    """Show what would be deleted and what is kept, and ask.
+
+    Raises:
+        click.UsageError: the standard input is not a terminal.
+    """
+    deleted = [outcome for outcome in outcomes if outcome.result != "kept"]
+    kept = [outcome for outcome in outcomes if outcome.result == "kept"]
+    for title, some in (("to be deleted:", deleted), ("kept:", kept)):
+        if some:
+            click.echo(title, err=True)
+        for outcome in some:
+            detail = f" ({outcome.detail})" if outcome.detail else ""
+            click.echo(f"  {outcome.resource} {outcome.name}{detail}", err=True)
+    if not sys.stdin.isatty():
+        raise click.UsageError("nothing was deleted; add --yes to confirm")
+    click.confirm(
+        f"Delete the topics and checkpoints of {state.application} in {state.directory}?", abort=True, err=True
+    )
+
+
+def _print(outcome: Outcome, form: str) -> None:
+    click.echo(json.dumps(asdict(outcome)) if form in _JSON else outcome.line)
