@@ -14,6 +14,8 @@ import pytest
 
 _UPDATE = "--flow-update"
 
+pytest.register_assert_rewrite("streamlets.testkit.channels")  # before any test module imports the suite
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -28,7 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse to record in several processes, which would write the same file."""
+    """Declare the marker of the suite of channels, and refuse to record in several processes, which would write the
+    same file."""
+    config.addinivalue_line("markers", "spark: needs Java; a test of channels with queries")
     if config.getoption(_UPDATE) and getattr(config.option, "numprocesses", None):
         raise pytest.UsageError(f"{_UPDATE} needs a single process: pass -n0")
 

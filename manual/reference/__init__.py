@@ -10,7 +10,14 @@ from manual.reference.sinks import sinks_page
 from manual.reference.streamlets import streamlets_page
 from manual.reference.triggers import triggers_page
 
-API_PACKAGES = ("streamlets", "streamlets.testkit", "streamlets.egress")
+API_PACKAGES = (
+    "streamlets",
+    "streamlets.testkit",
+    "streamlets.testkit.channels",
+    "streamlets.egress",
+    "streamlets.channels.base",
+    "streamlets.channels.small",
+)
 """The packages whose names authors import."""
 
 

@@ -74,7 +74,12 @@ class TopicAbilities(HasTraits):
 
     @optional("invalid_records")
     def furthest(self, first: Position, second: Position) -> Position:
-        """Return the position up to which everything was read by a reader that reached both positions."""
+        """Return the position up to which everything was read by a reader that reached two positions.
+
+        Arguments:
+            first: a position.
+            second: another one.
+        """
         raise NotImplementedError
 
     @property
@@ -86,6 +91,9 @@ class TopicAbilities(HasTraits):
     @optional("loses_records")
     def lost(self, reader: Reader) -> tuple[Missed, ...]:
         """Return the deleted records of a reader that is about to continue from its committed position.
+
+        Arguments:
+            reader: the reader.
 
         Raises:
             TopicLostError: the topic no longer exists, or is not the one that has the position.
@@ -108,6 +116,9 @@ class TopicAbilities(HasTraits):
         """Return the name of the stateful operator that drops late records of an inlet, or None.
 
         Spark's progress reports have the operator by this name. An inlet without such an operator drops no records.
+
+        Arguments:
+            inlet: the inlet.
         """
         return None
 
@@ -123,6 +134,9 @@ class TopicAbilities(HasTraits):
     @optional("shows_progress")
     def forget_reader(self, group: str) -> None:
         """Remove the positions that `committed` has stored for a reader; without effect if there are none.
+
+        Arguments:
+            group: the name of the reader.
 
         Raises:
             ChannelUnavailableError: the servers do not answer, or refuse it.

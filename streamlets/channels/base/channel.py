@@ -41,7 +41,11 @@ class Channel(HasTraits, abc.ABC):
         """
 
     def prepare(self, session: SparkSession) -> None:
-        """Prepare a session for reading and writing topics of this channel. A repeated call has no effect."""
+        """Prepare a session for reading and writing topics of this channel. A repeated call has no effect.
+
+        Arguments:
+            session: the session.
+        """
 
     @abc.abstractmethod
     def writer(
@@ -93,7 +97,11 @@ class Channel(HasTraits, abc.ABC):
 
     @optional("invalid_records")
     def forget_inlets(self, streamlet: str) -> None:
-        """Remove what is stored for the inlets of a streamlet without a checkpoint, so that it decides again."""
+        """Remove what is stored for the inlets of a streamlet without a checkpoint, so that it decides again.
+
+        Arguments:
+            streamlet: the name of the streamlet.
+        """
 
     @optional("administration")
     def unused(self, plans: Sequence[TopicPlan]) -> tuple[TopicResource, ...]:
@@ -127,7 +135,7 @@ class Channel(HasTraits, abc.ABC):
     ) -> DataStreamWriter:
         """Return an unstarted writer that writes each row as soon as it is processed, at least once.
 
-        For the arguments see `writer`.
+        For `rows`, `branches`, `dead_letters` and `query` see `writer`.
 
         Raises:
             ValueError: real-time mode cannot write these outlets.
@@ -139,5 +147,8 @@ class Channel(HasTraits, abc.ABC):
         """Return the number of partitions of the topics of this channel that a query reads.
 
         In real-time mode each has a task that runs as long as the query.
+
+        Arguments:
+            rows: the streaming DataFrame of the query.
         """
         return 0

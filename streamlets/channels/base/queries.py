@@ -58,7 +58,15 @@ class TopicQuery:
         replayed: bool,
         executions: int = 1,
     ) -> None:
-        """Report a batch that was written, before Spark commits it; see `BatchWritten` for the arguments."""
+        """Report a batch that was written, before Spark commits it.
+
+        Arguments:
+            batch: its number.
+            rows: the number of rows that were written, by the name of the outlet.
+            dead_letters: the number of dead letters that were written.
+            replayed: whether an earlier attempt had published it, or decided its content.
+            executions: how often its rows were computed.
+        """
         if self.on_batch is not None:
             self.on_batch(
                 BatchWritten(

@@ -89,6 +89,11 @@ class TopicResource(TopicAbilities, abc.ABC):
         """Open the topic for appending like `appender`, but keep the order of a contract's records.
 
         The order is kept also without columns that partition the records.
+
+        Arguments:
+            contract: as for `appender`.
+            writer: as for `appender`.
+            partition_by: as for `appender`.
         """
         return self.appender(contract, writer=writer, partition_by=partition_by)
 
@@ -150,10 +155,18 @@ class TopicResource(TopicAbilities, abc.ABC):
 
     @abc.abstractmethod
     def owns(self, position: Position) -> bool:
-        """Return whether a position belongs to this topic; False for other topics and other channels."""
+        """Return whether a position belongs to this topic; False for other topics and other channels.
+
+        Arguments:
+            position: the position, which may have any content.
+        """
 
     def shown(self, position: Position) -> str:
-        """Return one of the topic's positions for people, on one line."""
+        """Return one of the topic's positions for people, on one line.
+
+        Arguments:
+            position: the position.
+        """
         return position.json
 
     def maintain(self, readers: Callable[[], Iterable[Reader]] | None = None) -> Dropped:

@@ -29,7 +29,7 @@ from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from confluent_kafka import Message
+    from confluent_kafka import KafkaException, Message
 
     from blueprint.avro.model import Contract
     from streamlets.contract.wire.format import WireFormat
@@ -250,8 +250,7 @@ class KafkaAppender(Appender):
         try:
             function()
         except KafkaException as error:
-            cause = error.args[0]
-            if cause.code() in (
+            if self._cause(error) in (
                 KafkaError._FENCED,  # noqa: SLF001 - librdkafka's own errors are named like this
                 KafkaError.PRODUCER_FENCED,
                 KafkaError.INVALID_PRODUCER_EPOCH,
@@ -263,6 +262,22 @@ class KafkaAppender(Appender):
             if isinstance(reason, OSError):
                 raise TopicWriteError(f"cannot write to topic `{self._topic}`: {reason}") from None
             raise reason from None
+
+    def _cause(self, error: KafkaException) -> int:
+        """Return the code of an error.
+
+        After a fatal error, which the producer may notice between two calls, `produce` does not name it; the end of the
+        transaction does.
+        """
+        from confluent_kafka import KafkaError
+        from confluent_kafka import KafkaException as AnyError
+
+        if error.args[0].code() == KafkaError._FATAL:  # noqa: SLF001 - as above
+            try:
+                self._producer.commit_transaction(TIMEOUT)
+            except AnyError as fatal:
+                return int(fatal.args[0].code())
+        return int(error.args[0].code())
 
     def _release(self) -> None:
         """Abandon the producer with its transaction.

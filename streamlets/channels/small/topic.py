@@ -37,11 +37,18 @@ class SmallTopic(TopicResource):
         """
 
     def position(self, commit: int) -> Position:
-        """Return the position after a commit; 0 stands for the beginning of the topic."""
+        """Return the position after a commit.
+
+        Arguments:
+            commit: the number of the commit; 0 for the beginning of the topic.
+        """
         return Position(json.dumps({"topic": self.id, "commit": commit}))
 
     def number(self, position: Position | None) -> int:
         """Return the number of the last commit before a position; 0 at the beginning of the topic.
+
+        Arguments:
+            position: the position; None for the beginning of the topic.
 
         Raises:
             TopicLostError: the position is not one of this topic.

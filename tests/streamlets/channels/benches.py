@@ -1,89 +1,72 @@
-"""The channels that the conformance suite tests, each opened for a test by a bench.
-
-A channel joins the suite with a subclass of `ChannelBench` in `BENCHES`.
-"""
+"""The channels that the tests of other packages run on, each opened for a test by a bench."""
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka.admin import AdminClient
 
-from blueprint.avro.model import Contract
-from blueprint.plan import TopicPlan
-from streamlets.channels.base import Channel, TopicResource
-from streamlets.channels.channel_type import ChannelType
+from streamlets.channels.base import Position, TopicResource
+from streamlets.channels.kafka.offsets import Offsets
+from streamlets.channels.kafka.topic import KafkaTopic
 from streamlets.channels.registry import CHANNEL_TYPES
-from tests.streamlets.channels.topics import READING
+from streamlets.override import override
+from streamlets.testkit.channels import ChannelBench
 from tests.toy_channel.channel import ToyChannelType
-
-
-class ChannelBench:
-    """A channel with nothing in it, in a directory.
-
-    Arguments:
-        request: the request of pytest, for fixtures that the channel needs; `pytest.skip` if it cannot be tested here.
-        directory: the state of the test; topics are below it.
-    """
-
-    type: ChannelType
-    marks: tuple[pytest.MarkDecorator, ...] = ()
-
-    def __init__(self, request: pytest.FixtureRequest, directory: Path) -> None:
-        self.directory = directory
-        self.traits = self.type.traits
-        self.channel = self.open()
-
-    def open(self) -> Channel:
-        """Return the channel as another process would open it."""
-        return self.type.open(self.directory / "topics")
-
-    def plan(self, id: str, *, managed: bool = True, options: Mapping[str, object] | None = None) -> TopicPlan:
-        """Return the plan of a topic, whose name no other test uses."""
-        return TopicPlan(id, id, self.traits.name, managed, (), (), options or {})
-
-    def topic(self, id: str, *contracts: Contract, options: Mapping[str, object] | None = None) -> TopicResource:
-        """Return a topic, created if it does not exist."""
-        topic = self.channel.topic(self.plan(id, options=options))
-        topic.create(contracts or (READING,))
-        return topic
-
-
-class DeltaBench(ChannelBench):
-    """The delta channel."""
-
-    type = CHANNEL_TYPES["delta"]
-
-
-class ToyBench(ChannelBench):
-    """The channel of `tests/toy_channel`."""
-
-    type = ToyChannelType()
 
 
 class KafkaBench(ChannelBench):
     """The Kafka channel, on the broker that all tests share."""
 
-    type = CHANNEL_TYPES["kafka"]
-    marks = (pytest.mark.spark,)  # the broker needs Java
+    @property
+    @override
+    def settings(self) -> Mapping[str, object]:
+        """One partition, so that the records of a topic have an order."""
+        return {"bootstrap.servers": self.request.getfixturevalue("kafka_broker"), "topic.partitions": 1}
 
-    def __init__(self, request: pytest.FixtureRequest, directory: Path) -> None:
-        self._servers = request.getfixturevalue("kafka_broker")
-        self._suffix = uuid.uuid4().hex[:8]
-        super().__init__(request, directory)
+    @override
+    def add_invalid(self, topic: TopicResource) -> None:
+        assert isinstance(topic, KafkaTopic)
+        topic.cluster.send(topic.name, [(b"k", b"garbage")])
 
-    def plan(self, id: str, *, managed: bool = True, options: Mapping[str, object] | None = None) -> TopicPlan:
-        """Return the plan of a topic with one partition, so that its records have an order."""
-        own = {"bootstrap.servers": self._servers, "topic.partitions": 1}
-        return TopicPlan(id, f"{id}-{self._suffix}", self.traits.name, managed, (), (), own | dict(options or {}))
+    @override
+    def lose(self, topic: TopicResource, until: Position) -> None:
+        assert isinstance(topic, KafkaTopic)
+        topic.cluster.delete_records(topic.name, Offsets.from_position(until).partitions)
+
+    @override
+    def shown_progress(self, topic: TopicResource, group: str) -> Position | None:
+        admin = AdminClient({"bootstrap.servers": str(self.settings["bootstrap.servers"])})
+        (future,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
+        partitions = {part.partition: part.offset for part in future.result(60).topic_partitions}
+        return Offsets(topic.plan.name, partitions).to_position() if partitions else None
+
+    @property
+    @override
+    def late_options(self) -> Mapping[str, object]:
+        return {"deduplicate.by-headers": True}
+
+    @property
+    @override
+    def altered(self) -> Mapping[str, object]:
+        return {"topic": {"retention.ms": 86_400_000}}
 
 
-BENCHES: dict[str, type[ChannelBench]] = {"delta": DeltaBench, "toy": ToyBench, "kafka": KafkaBench}
+def kafka_bench(request: pytest.FixtureRequest, directory: Path) -> KafkaBench:
+    """Return the Kafka channel in a directory."""
+    return KafkaBench(CHANNEL_TYPES["kafka"], directory, request)
 
 
-@pytest.fixture(params=[pytest.param(name, marks=bench.marks) for name, bench in sorted(BENCHES.items())])
-def channel_bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ChannelBench]:
+BENCHES = {"delta": CHANNEL_TYPES["delta"], "toy": ToyChannelType()}
+"""Channels without servers, by name."""
+
+
+@pytest.fixture(params=[*BENCHES, pytest.param("kafka", marks=pytest.mark.spark)])  # the broker needs Java
+def channel_bench(request: pytest.FixtureRequest, tmp_path: Path) -> ChannelBench:
     """Return a bench of each channel."""
-    yield BENCHES[request.param](request, tmp_path)
+    if request.param == "kafka":
+        return kafka_bench(request, tmp_path)
+    return ChannelBench(BENCHES[request.param], tmp_path, request)

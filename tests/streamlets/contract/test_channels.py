@@ -19,7 +19,7 @@ from streamlets.channels.base import Branch, TopicQuery, TopicResource
 from streamlets.contract import arrow_schema, spark_schema
 from streamlets.contract.relabel import relabel
 from streamlets.spark.session import active
-from tests.streamlets.channels.benches import ChannelBench
+from streamlets.testkit.channels import ChannelBench
 from tests.streamlets.channels.topics import append, inlet, outlet
 from tests.streamlets.contract.cases import CASES, MISSING, Case
 

@@ -8,7 +8,7 @@ import time
 from blueprint.avro.tasks import task_contract
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
 from streamlets.ingress.batch_sources.task_writer import TaskWriter
-from tests.streamlets.channels.benches import ChannelBench
+from streamlets.testkit.channels import ChannelBench
 
 
 def test_tasks(channel_bench: ChannelBench) -> None:

@@ -20,8 +20,8 @@ from streamlets.contract.types import arrow_schema, spark_schema
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.units.late_records import records_late
 from streamlets.spark.query_logic import query_logic
-from tests.streamlets.channels.benches import KafkaBench
-from tests.streamlets.channels.conftest import QueryBench
+from streamlets.testkit.channels import QueryBench
+from tests.streamlets.channels.benches import kafka_bench
 from tests.streamlets.channels.topics import READING, add, append, contract, ids_of, inlet, outlet
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class CrashError(Exception):
 @pytest.fixture
 def kafka(own_session: SparkSession, request: pytest.FixtureRequest, tmp_path: Path) -> QueryBench:
     """Return the Kafka channel."""
-    return Bench(KafkaBench(request, tmp_path), own_session)
+    return Bench(kafka_bench(request, tmp_path), own_session)
 
 
 def interrupt_at(point: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ from streamlets.channels.kafka.sending import message as as_message
 from streamlets.channels.kafka.sending import send as send_rows
 from streamlets.contract.types import spark_schema
 from streamlets.contract.wire.registry import RegistryError
-from tests.streamlets.channels.benches import KafkaBench
+from tests.streamlets.channels.benches import KafkaBench, kafka_bench
 from tests.streamlets.channels.kafka.readers import Reader, opened, send
 from tests.streamlets.channels.topics import READING as SMALL
 from tests.streamlets.channels.topics import contract
@@ -48,7 +48,7 @@ HEADERS = {"avro": 10, "confluent": 5, "plain-avro": 0}
 @pytest.fixture
 def kafka(request: pytest.FixtureRequest, tmp_path: Path) -> KafkaBench:
     """Return the channel in a new directory."""
-    return KafkaBench(request, tmp_path)
+    return kafka_bench(request, tmp_path)
 
 
 def options_of(form: str, url: str) -> dict[str, object]:

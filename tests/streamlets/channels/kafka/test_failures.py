@@ -12,8 +12,8 @@ import pytest
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.kafka.topic import KafkaTopic
 from streamlets.spark.failure import Failure, failure_of, failure_of_text
-from tests.streamlets.channels.benches import KafkaBench
-from tests.streamlets.channels.conftest import QueryBench
+from streamlets.testkit.channels import QueryBench
+from tests.streamlets.channels.benches import kafka_bench
 from tests.streamlets.channels.topics import READING, add, append, batch, ids_of, inlet, outlet
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LIMIT = 180.0
 @pytest.fixture
 def bench(own_session: SparkSession, request: pytest.FixtureRequest, tmp_path: Path) -> QueryBench:
     """Return the Kafka channel with a new session."""
-    return QueryBench(KafkaBench(request, tmp_path), own_session)
+    return QueryBench(kafka_bench(request, tmp_path), own_session)
 
 
 def wait_until(reached: Callable[[], bool]) -> None:

@@ -14,7 +14,7 @@ from blueprint.plan import OutletPlan
 from streamlets.runner.dead_letters.letters import letters_in
 from streamlets.runner.dead_letters.replay import Outlets, Replayed, replay
 from streamlets.runner.units.followups import FILE
-from tests.streamlets.channels.benches import KafkaBench
+from tests.streamlets.channels.benches import KafkaBench, kafka_bench
 from tests.streamlets.channels.kafka.readers import message, opened, send
 from tests.streamlets.channels.topics import READING, WIDER, add, contract, ids_of
 from tests.streamlets.contract.wire.registry_stand_in import registry_stand_in
@@ -30,7 +30,7 @@ FOREIGN = contract(("id", "long"), ("src", ["null", "string"]), ("foreign", ["nu
 @pytest.fixture
 def kafka(request: pytest.FixtureRequest, tmp_path: Path) -> KafkaBench:
     """Return the channel in a new directory."""
-    return KafkaBench(request, tmp_path)
+    return kafka_bench(request, tmp_path)
 
 
 def test_each_invalid_message_is_one_dead_letter(kafka: KafkaBench, own_session: SparkSession) -> None:

@@ -19,7 +19,7 @@ from streamlets.channels.base import TopicLostError
 from streamlets.channels.kafka.cluster_errors import ClusterError
 from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.kafka.topic import KafkaTopic
-from tests.streamlets.channels.benches import KafkaBench
+from tests.streamlets.channels.benches import KafkaBench, kafka_bench
 from tests.streamlets.channels.kafka.readers import Reader, message, opened, send
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture
 def kafka(request: pytest.FixtureRequest, tmp_path: Path) -> KafkaBench:
     """Return the channel in a new directory."""
-    return KafkaBench(request, tmp_path)
+    return kafka_bench(request, tmp_path)
 
 
 def slow(kafka: KafkaBench, session: SparkSession, options: Mapping[str, object] | None = None) -> Reader:

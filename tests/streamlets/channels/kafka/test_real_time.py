@@ -20,8 +20,8 @@ from streamlets.channels.kafka.topic import KafkaTopic
 from streamlets.runner.units.requirements import require_no_deduplication
 from streamlets.spark.drain import drain, is_down
 from streamlets.spark.real_time import prepare_for_real_time, shuffle_tasks, task_slots
-from tests.streamlets.channels.benches import KafkaBench
-from tests.streamlets.channels.conftest import QueryBench
+from streamlets.testkit.channels import QueryBench
+from tests.streamlets.channels.benches import kafka_bench
 from tests.streamlets.channels.topics import READING, add, contract, ids_of, inlet, outlet
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def real_time(own_session: SparkSession, request: pytest.FixtureRequest, tmp_pat
     """Return the Kafka channel, with a session for queries in real-time mode."""
     prepare_for_real_time(own_session)
     own_session.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1000")
-    return QueryBench(KafkaBench(request, tmp_path), own_session)
+    return QueryBench(kafka_bench(request, tmp_path), own_session)
 
 
 def start(

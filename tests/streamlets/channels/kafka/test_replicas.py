@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.streamlets.channels.benches import KafkaBench
-from tests.streamlets.channels.conftest import QueryBench
+from streamlets.testkit.channels import QueryBench
+from tests.streamlets.channels.benches import kafka_bench
 from tests.streamlets.channels.topics import READING, append, batch, contract, inlet, outlet
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def test_a_task_may_read_several_partitions(
     """With fewer replicas than partitions, each task reads some of them; Spark alone would have one for each."""
     from pyspark.sql import functions as F
 
-    bench = QueryBench(KafkaBench(request, tmp_path), own_session)
+    bench = QueryBench(kafka_bench(request, tmp_path), own_session)
     wide = bench.channels.topic("in", READING, options={"topic.partitions": 3})
     append(wide, [batch(range(60))], READING, 0, partition_by=("id",))
     rows = wide.read(bench.session, inlet("in"), name="in_", metadata=True, replicas=2)

@@ -15,7 +15,7 @@ from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.contract.types import arrow_schema
 from streamlets.contract.wire.registry import RegistryError
 from streamlets.spark.failure import failure_of, failure_of_text
-from tests.streamlets.channels.benches import KafkaBench
+from tests.streamlets.channels.benches import kafka_bench
 from tests.streamlets.channels.kafka.readers import Reader, message, opened, send
 from tests.streamlets.channels.topics import WIDER, contract
 from tests.streamlets.contract.wire.registry_stand_in import RegistryStandIn, registry_stand_in
@@ -44,7 +44,7 @@ def reader(
 ) -> Reader:
     """Return a reader of a topic with a record, which it has read."""
     settings = {"url": registry.url, "max.retries": 0}
-    reader = opened(KafkaBench(request, tmp_path), own_session, {"format": "confluent", "schema-registry": settings})
+    reader = opened(kafka_bench(request, tmp_path), own_session, {"format": "confluent", "schema-registry": settings})
     reader.inlet = replace(reader.inlet, on_invalid=request.param)
     send(reader, message(reader, 1))
     reader.run()

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
-from streamlets.channels.base import METADATA
+from streamlets.channels.base import METADATA, WriterFencedError
 from streamlets.channels.kafka.stored_batches import stored
 from tests.streamlets.channels.kafka.test_topic import open_topic
-from tests.streamlets.channels.topics import READING, batch, inlet
+from tests.streamlets.channels.topics import READING, batch, ids_of, inlet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,3 +73,34 @@ def test_a_batch_has_whole_transactions(spark: SparkSession, kafka_broker: str, 
     places = {(row["id"] // SIZE, row[METADATA]["position"]) for row in records}
     assert len(places) == TRANSACTIONS
     assert {position for _, position in places} == {"0", "1", "2"}
+
+
+class Fenced:
+    """A producer that notices between two calls that another one has fenced it."""
+
+    def __init__(self, producer: Any) -> None:
+        self._producer = producer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._producer, name)
+
+    def produce(self, *_: object, **__: object) -> None:
+        raise KafkaException(KafkaError(KafkaError._FATAL))
+
+    def commit_transaction(self, *_: object) -> None:
+        raise KafkaException(KafkaError(KafkaError._FENCED))
+
+
+@pytest.mark.spark
+def test_a_writer_that_a_lower_epoch_has_interrupted_continues(kafka_broker: str, tmp_path: Path) -> None:
+    """Kafka refuses the producer of the highest epoch after one of a lower epoch was opened. The append begins again
+    with another producer, whether the first one notices this at its commit or before."""
+    topic = open_topic(kafka_broker, tmp_path)
+    topic.create([READING])
+    with topic.appender(READING, writer="spout", epoch=2) as appender:
+        with pytest.raises(WriterFencedError):
+            topic.appender(READING, writer="spout", epoch=1)
+        assert appender.append([batch([1])], 0)
+        appender._producer = Fenced(appender._producer)
+        assert appender.append([batch([2])], 1)
+    assert ids_of(topic.scan()) == [1, 2]

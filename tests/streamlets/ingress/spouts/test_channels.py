@@ -11,7 +11,7 @@ from blueprint.plan import OutletPlan, StreamletPlan
 from streamlets.channels.base import WriterFencedError
 from streamlets.ingress.spouts.codecs import Row
 from streamlets.ingress.spouts.writer import RefusedError, TransactionWriter
-from tests.streamlets.channels.benches import ChannelBench
+from streamlets.testkit.channels import ChannelBench
 from tests.streamlets.channels.topics import READING, made
 
 
