@@ -15,7 +15,11 @@ from cli.runs.current import CurrentStatus, current_status
 from cli.state import applications, state_options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streamlets.runner.events.status import RunStatus, UnitStatus
+    from streamlets.runner.ports import PortStatus
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 _HEALTHY = 0
 _UNHEALTHY = 1
@@ -29,35 +33,55 @@ _OLD_AFTER = 12.0
 @click.command()
 @path_argument
 @state_options
+@click.option("--ports", is_flag=True, help="Show the inlets and outlets one by one.")
 @format_option()
-def status(path: Path, state_dir: Path | None, application: str | None, form: str) -> None:
+def status(path: Path, state_dir: Path | None, application: str | None, ports: bool, form: str) -> None:
     """Show the status of an application: the state, rows, backlog, restarts and dead letters of its streamlets.
 
-    For an application that is not running, this is its last status. PATH is the application's blueprint or directory
+    With --ports, each inlet and outlet is shown with its records, its batches, and how far its readers have come. For
+    an application that is not running, this is its last status. PATH is the application's blueprint or directory
     (default: the working directory).
 
     The exit code is 0 if the application runs and is healthy; 1 if a streamlet has failed, if there was no status
     update for 30 seconds, or if the last run failed or was killed; 3 if the last run ended normally or there was none.
     """
-    current = [current_status(state) for state in applications(path, state_dir, application)]
+    states = applications(path, state_dir, application)
+    current = [current_status(state) for state in states]
+    ports_by_state = [_ports(*each) for each in zip(states, current, strict=True)] if ports else [None] * len(states)
+    shown = list(zip(current, ports_by_state, strict=True))
     if form == "json":
-        click.echo(json.dumps({status.application: _as_data(status) for status in current}, indent=2))
+        click.echo(json.dumps({status.application: _as_data(status, each) for status, each in shown}, indent=2))
     else:
-        for number, status in enumerate(current):
+        for number, (status, each) in enumerate(shown):
             if number:
                 click.echo()
-            _print(status)
+            _print(status, each)
     codes = {_exit_code(status) for status in current}
     raise SystemExit(next((code for code in (_UNHEALTHY, _NOT_RUNNING) if code in codes), _HEALTHY))
 
 
-def _as_data(current: CurrentStatus) -> dict[str, object]:
-    """Return a status for `--format json`."""
+def _ports(state: StateDirectory, current: CurrentStatus) -> tuple[PortStatus, ...]:
+    from blueprint.comparison import DescriptorError
+    from blueprint.hocon import shown_name
+    from cli.output.errors import fail
+    from cli.output.ports import ports_in
+
+    try:
+        return ports_in(state, live=current.alive, now=time.time())
+    except (DescriptorError, OSError, UnicodeDecodeError) as error:
+        reason = f"`{shown_name(state.descriptor_file)}` cannot be read: {error}"
+        fail(f"the ports of {state.application} are not known: {reason}", "the next start of the application writes it")
+
+
+def _as_data(current: CurrentStatus, ports: Sequence[PortStatus] | None) -> dict[str, object]:
+    """Return a status for `--format json`; `ports` are its ports if they are asked for."""
+    from cli.output.ports import as_data
     from streamlets.runner.events.status_json import to_json
 
     known: dict[str, object] = {"streamlets": []}
     if current.written is not None:
         known = {"process": current.written.process} | to_json(current.written.status, current.written.time)
+    known |= {"ports": as_data(ports)} if ports is not None else {}
     return {"alive": current.alive, "silent": current.silent} | known | {"health": current.health}
 
 
@@ -68,14 +92,19 @@ def _exit_code(current: CurrentStatus) -> int:
     return _HEALTHY if current.alive else _NOT_RUNNING
 
 
-def _print(current: CurrentStatus) -> None:
+def _print(current: CurrentStatus, ports: Sequence[PortStatus] | None) -> None:
     click.echo(_headline(current))
     if current.written is None or not current.written.status.order:
         return
+    from cli.output.ports import print_ports
+
     status, live = current.written.status, current.alive
     now = time.time() if live else current.written.time
     click.echo()
-    _print_streamlets(status, now, live=live)
+    if ports is None:
+        _print_streamlets(status, now, live=live)
+    else:
+        print_ports(ports, now)
     _print_causes(status, now)
 
 

@@ -90,7 +90,17 @@ def running(state: StateDirectory) -> ApplicationDescriptor | None:
         DescriptorError: the descriptor in the state directory is invalid.
         OSError, UnicodeDecodeError: it cannot be read.
     """
-    text = descriptor_text(state) if state.owner() is not None else None
+    return described(state) if state.owner() is not None else None
+
+
+def described(state: StateDirectory) -> ApplicationDescriptor | None:
+    """Return the version of an application that last ran, as its run has described it; None if it never ran.
+
+    Raises:
+        DescriptorError: the descriptor in the state directory is invalid.
+        OSError, UnicodeDecodeError: it cannot be read.
+    """
+    text = descriptor_text(state)
     return None if text is None else read_descriptor(text, shown_name(state.descriptor_file)).descriptor
 
 

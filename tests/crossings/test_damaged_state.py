@@ -72,7 +72,9 @@ USES: dict[str, tuple[Use, ...] | str] = {
     "spouts": (Use(("spouts",)),),
     "sql": (Use(("sql", "-e", "SHOW STREAMS")),),
     "health": (Use(("health",)), Use(("health", "--format", "json"))),
-    "status": (Use(("status",)), Use(("status", "--format", "json"))),
+    "status": (
+        Use(("status",)), Use(("status", "--format", "json")), Use(("status", "--ports")),
+    ),
     "stop": (Use(("stop",)),),
     "streamlets": "no state",
     "tail": tuple(Use(("tail", topic, "-n", "1000")) for topic in ("pages", "parities", "tasks.pages")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from blueprint.wording import span
 
@@ -75,6 +75,35 @@ class RunningBatch:
     where: tuple[str, ...] = ()
 
 
+class _Batch(Protocol):
+    @property
+    def time(self) -> float: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PortCounts:
+    """What a unit has read at an inlet, or written at an outlet, since the run started.
+
+    Arguments:
+        records: the records.
+        batches: the batches that could have had records of the port.
+        seconds: how long these batches took together.
+        active: when the last batch with records of the port was finished, in seconds since the epoch; None without one.
+    """
+
+    records: int = 0
+    batches: int = 0
+    seconds: float = 0.0
+    active: float | None = None
+
+    def after(self, batch: _Batch, records: int) -> PortCounts:
+        """Return the counts after another batch."""
+        active = batch.time if records else self.active
+        return PortCounts(self.records + records, self.batches + 1, self.seconds + batch.seconds, active)
+
+
 @dataclass(frozen=True, slots=True)
 class UnitStatus:
     """The status of a unit; all times are in seconds since the epoch.
@@ -95,6 +124,7 @@ class UnitStatus:
         tasks: the tasks of a batch source, see `OpenTasks`; None if it has none.
         overdue: whether records have waited for longer than `patience` without a committed batch.
         hook: `on_start` or `on_stop` if `cause` is the failure of this hook of the logic; empty otherwise.
+        ports: what it has read and written, by inlet and outlet.
     """
 
     unit: UnitId
@@ -123,6 +153,7 @@ class UnitStatus:
     tasks: OpenTasks | None = None
     overdue: bool = False
     hook: str = ""
+    ports: Mapping[str, PortCounts] = field(default_factory=dict)
 
     def rate(self, now: float) -> float:
         """Rows per second over the last `RATE_WINDOW` seconds."""

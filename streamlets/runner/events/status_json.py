@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from streamlets.runner.events.status import OpenTasks, RunningBatch, RunStatus, StreamletStatus, UnitId, UnitStatus
+from streamlets.runner.events.status import (
+    OpenTasks,
+    PortCounts,
+    RunningBatch,
+    RunStatus,
+    StreamletStatus,
+    UnitId,
+    UnitStatus,
+)
 
 VERSION = 1
 """Grows when the meaning of a field changes."""
@@ -65,6 +73,7 @@ def _unit_from_json(data: Mapping[str, Any], streamlet: str) -> UnitStatus:
     values = {field.name: data[_RENAMED.get(field.name, field.name)] for field in fields(UnitStatus)[1:]}
     if batch := values["running"]:
         values["running"] = RunningBatch(batch["number"], batch["since"], batch["stuck"], tuple(batch["where"]))
+    values["ports"] = {port: PortCounts(**counts) for port, counts in values["ports"].items()}
     if tasks := values["tasks"]:
         values["tasks"] = OpenTasks(**tasks)
     values |= {"frames": tuple(data["frames"]), "recent": tuple(map(tuple, data["recent"]))}

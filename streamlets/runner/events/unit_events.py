@@ -11,6 +11,7 @@ from streamlets.runner.events.status import (
     RESTING,
     UP,
     OpenTasks,
+    PortCounts,
     RunningBatch,
     RunStatus,
     State,
@@ -125,6 +126,7 @@ class UnitProgressed(UnitEvent):
         batch: the number of the batch; None if its work has no batches.
         rows_in: rows that it read.
         rows_out: rows that it wrote, by the name of the outlet or sink.
+        inlets: rows that it read, by inlet; without those of other sources.
         dead_letters: rows that broke a contract.
         late: rows dropped by the watermark, at least; see `RowsLate`.
         backlog: records not yet read, by inlet, where known.
@@ -140,6 +142,7 @@ class UnitProgressed(UnitEvent):
     rows_in: int
     rows_out: Mapping[str, int] = field(default_factory=dict)
     _: KW_ONLY
+    inlets: Mapping[str, int] = field(default_factory=dict)
     dead_letters: int = 0
     late: int = 0
     backlog: Mapping[str, int] = field(default_factory=dict)
@@ -171,6 +174,7 @@ class UnitProgressed(UnitEvent):
             unit,
             rows_in=unit.rows_in + self.rows_in,
             rows_out=summed([unit.rows_out, self.rows_out]),
+            ports=self._ports(unit.ports),
             dead_letters=unit.dead_letters + self.dead_letters,
             late=unit.late + self.late,
             pending_rows=self.pending_rows,
@@ -183,6 +187,10 @@ class UnitProgressed(UnitEvent):
             running=None if finished else running,
             overdue=False,
         )
+
+    def _ports(self, known: Mapping[str, PortCounts]) -> dict[str, PortCounts]:
+        counts = {**self.inlets, **self.rows_out}
+        return {**known, **{port: known.get(port, PortCounts()).after(self, rows) for port, rows in counts.items()}}
 
 
 @dataclass(frozen=True, slots=True)

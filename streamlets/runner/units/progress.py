@@ -17,7 +17,7 @@ def progressed(
     *,
     output_mode: str,
     rows_out: Mapping[str, int],
-    rows_in: int | None = None,
+    rows_in: Mapping[str, int] | None = None,
     dead_letters: int = 0,
     backlog: Mapping[str, int] | None = None,
     executions: int = 1,
@@ -27,7 +27,7 @@ def progressed(
     Arguments:
         report: the content of `StreamingQueryProgress.json`.
         output_mode: the query's output mode; an aggregation has pending groups only in `append`.
-        rows_in: the rows read, counted by positions; None for Spark's count.
+        rows_in: the rows read by inlet, counted by positions; `""` is for other sources. None for Spark's count.
         rows_out: the rows written by outlet, as reported by the channel; if empty, the count of Spark's sink.
         backlog: records not yet read, by inlet.
         executions: how often Spark executed the batch, and so counted its late rows.
@@ -38,7 +38,8 @@ def progressed(
         time=time,
         unit=unit,
         batch=int(report["batchId"]),
-        rows_in=_rows_of_sources(report) if rows_in is None else rows_in,
+        rows_in=_rows_of_sources(report) if rows_in is None else sum(rows_in.values()),
+        inlets={inlet: rows for inlet, rows in (rows_in or {}).items() if inlet},
         rows_out=rows_out or _rows_of_sink(report),
         dead_letters=dead_letters,
         late=sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in operators) // executions,

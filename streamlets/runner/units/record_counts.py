@@ -31,8 +31,21 @@ def rows_read(
         topics: the topics by id.
         executions: how often the batch was executed.
     """
-    inlets = tuple(inlets)
-    return sum(_rows_of(report, source, inlets, topics, executions) for source in report.get("sources") or [])
+    return sum(rows_by_inlet(report, inlets, topics, executions).values())
+
+
+def rows_by_inlet(
+    report: Mapping[str, Any], inlets: Iterable[InletPlan], topics: Mapping[str, TopicResource], executions: int = 1
+) -> dict[str, int]:
+    """Return the number of records that a batch has read by inlet; `""` is for other sources, see `rows_read`."""
+    inlets, counts = tuple(inlets), dict[str, int]()
+    for source in report.get("sources") or []:
+        position = position_of(source.get("endOffset"))
+        uncounted = tuple(inlet for inlet in inlets if inlet.name not in counts)
+        inlet = inlet_of(position, uncounted, topics) or inlet_of(position, inlets, topics)
+        name = inlet.name if inlet is not None else ""
+        counts[name] = counts.get(name, 0) + _rows_of(report, source, inlet, topics, executions)
+    return counts
 
 
 def backlog(
@@ -54,12 +67,11 @@ def backlog(
 def _rows_of(
     report: Mapping[str, Any],
     source: Mapping[str, Any],
-    inlets: tuple[InletPlan, ...],
+    inlet: InletPlan | None,
     topics: Mapping[str, TopicResource],
     executions: int,
 ) -> int:
     start, end = position_of(source.get("startOffset")), position_of(source.get("endOffset"))
-    inlet = inlet_of(end, inlets, topics)
     if end is not None and inlet is not None and (start is not None or inlet.settings.starting == "earliest"):
         with suppress(*_UNKNOWN):
             return topics[inlet.topic].count(start, end, reader=f"{report.get('name')}.{inlet.name}")

@@ -36,7 +36,7 @@ from streamlets.runner.units.followups import FollowUps
 from streamlets.runner.units.hooks import HookedLogic, HookLimits, Logic
 from streamlets.runner.units.late_records import records_late
 from streamlets.runner.units.lost_records import require_records
-from streamlets.runner.units.record_counts import backlog, rows_read
+from streamlets.runner.units.record_counts import backlog, rows_by_inlet
 from streamlets.runner.units.replicas import limits, require_no_replicas, session_settings
 from streamlets.runner.units.requirements import (
     require_no_deduplication,
@@ -204,9 +204,9 @@ class Site:
         """Return the number of records not yet read by inlet, from the positions in a progress report."""
         return backlog(report, self.plan.inlets, self._site.topics)
 
-    def rows_read(self, report: Mapping[str, Any], executions: int) -> int:
-        """Return the number of records that a batch has read; see `record_counts.rows_read`."""
-        return rows_read(report, self.plan.inlets, self._site.topics, executions)
+    def rows_read(self, report: Mapping[str, Any], executions: int) -> dict[str, int]:
+        """Return the number of records that a batch has read by inlet; see `record_counts.rows_by_inlet`."""
+        return rows_by_inlet(report, self.plan.inlets, self._site.topics, executions)
 
     def records_late(self, report: Mapping[str, Any], unit: UnitId, time: float, executions: int) -> RecordsLate | None:
         """Return the late records that deduplication has dropped at inlets; see `late_records.records_late`."""

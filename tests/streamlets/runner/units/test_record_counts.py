@@ -11,7 +11,7 @@ import pytest
 from blueprint.core_settings import InletSettings
 from blueprint.plan import InletPlan
 from streamlets.channels.delta.topic import DeltaTopic
-from streamlets.runner.units.record_counts import backlog, rows_read
+from streamlets.runner.units.record_counts import backlog, rows_by_inlet, rows_read
 from tests.streamlets.channels.topics import READING, add, made
 from tests.streamlets.runner.checkpoints.test_checkpoint import position
 
@@ -59,4 +59,5 @@ def test_rows_of_other_sources_are_counted_once(topic: DeltaTopic) -> None:
 def test_two_readers_of_a_topic_are_counted_separately(topic: DeltaTopic) -> None:
     """A join of a topic with itself reads it twice."""
     report = {"name": "q", "sources": [_source(topic, 3, 4, 1), _source(topic, 3, 4, 1)]}
-    assert rows_read(report, [_inlet("a"), _inlet("b")], {"readings": topic}) == 20
+    assert rows_by_inlet(report, [_inlet("a"), _inlet("b")], {"readings": topic}) == {"a": 10, "b": 10}
+    assert rows_by_inlet(report, [_inlet("a")], {"readings": topic}) == {"a": 20}

@@ -97,9 +97,9 @@ class FakeSite:
         """Return what the channel reported, once."""
         return self.batches.pop(batch, None)
 
-    def rows_read(self, report: dict[str, Any], executions: int) -> int:
+    def rows_read(self, report: dict[str, Any], executions: int) -> dict[str, int]:
         """As Spark counts them."""
-        return sum(int(source["numInputRows"]) for source in report["sources"]) // executions
+        return {"in": sum(int(source["numInputRows"]) for source in report["sources"]) // executions}
 
     def backlog(self, report: object) -> dict[str, int]:
         """Nothing is known of it."""
