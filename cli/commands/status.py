@@ -12,7 +12,7 @@ import click
 from blueprint.wording import span
 from cli.options import format_option, path_argument
 from cli.runs.current import CurrentStatus, current_status
-from cli.state import applications, state_options
+from cli.state import applications, state_options, topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ def _ports(state: StateDirectory, current: CurrentStatus) -> tuple[PortStatus, .
     from cli.output.ports import ports_in
 
     try:
-        return ports_in(state, live=current.alive, now=time.time())
+        return ports_in(state, topics_of(state), live=current.alive, now=time.time())
     except (DescriptorError, OSError, UnicodeDecodeError) as error:
         reason = f"`{shown_name(state.descriptor_file)}` cannot be read: {error}"
         fail(f"the ports of {state.application} are not known: {reason}", "the next start of the application writes it")

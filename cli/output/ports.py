@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from blueprint.wording import span
 from cli.output.tables import print_table
 
 if TYPE_CHECKING:
+    from streamlets.channels.base import TopicResource
     from streamlets.runner.ports import PortStatus
     from streamlets.runner.state_directory.directory import StateDirectory
 
@@ -20,15 +21,17 @@ _COLUMNS = (
 _LEFT = ("port", "topic", "state", "acknowledged")
 
 
-def ports_in(state: StateDirectory, *, live: bool, now: float) -> tuple[PortStatus, ...]:
-    """Return the ports of the last run of an application, without its code and its servers.
+def ports_in(
+    state: StateDirectory, topics: Iterable[TopicResource], *, live: bool, now: float
+) -> tuple[PortStatus, ...]:
+    """Return the ports of the last run of an application.
 
     Arguments:
         state: its state directory.
+        topics: its topics.
         live: whether it is running.
         now: the current time in seconds since the epoch.
     """
-    from cli.state import topics_of
     from streamlets.runner.checkpoints.checkpoint import checkpoints_in
     from streamlets.runner.deployment import described
     from streamlets.runner.events.status_file import read_status
@@ -37,7 +40,7 @@ def ports_in(state: StateDirectory, *, live: bool, now: float) -> tuple[PortStat
     written, application = read_status(state.status_file), described(state)
     if written is None or application is None:
         return ()
-    acknowledged = acknowledged_positions(application, checkpoints_in(state.checkpoints), topics_of(state))
+    acknowledged = acknowledged_positions(application, checkpoints_in(state.checkpoints), topics)
     return ports_of(written.status, application, acknowledged, now, live=live)
 
 

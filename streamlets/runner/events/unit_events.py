@@ -126,7 +126,7 @@ class UnitProgressed(UnitEvent):
         batch: the number of the batch; None if its work has no batches.
         rows_in: rows that it read.
         rows_out: rows that it wrote, by the name of the outlet or sink.
-        inlets: rows that it read, by inlet; without those of other sources.
+        inlets: rows that it read, by inlet; rows of other sources are not among them.
         dead_letters: rows that broke a contract.
         late: rows dropped by the watermark, at least; see `RowsLate`.
         backlog: records not yet read, by inlet, where known.

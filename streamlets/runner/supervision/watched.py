@@ -162,12 +162,12 @@ class Watched:
             self.start_again(cause)
 
     def pause(self, cause: str, failure: Failure | None = None) -> None:
-        """Keep it stopped until it is resumed; `failure` is that of its end, if any."""
+        """Keep it stopped until it is resumed; `failure` is the failure of its end, if any."""
         self.then, self.due = None, None
         self.enter("paused", cause, failure.frames if failure else (), hook=failure.hook if failure else "")
 
     def end(self, cause: str, failure: Failure | None = None) -> None:
-        """Keep it stopped, as it has ended; `failure` is that of its end, if any."""
+        """Keep it stopped, as it has ended; `failure` is the failure of its end, if any."""
         self.then, self.due = None, None
         self.enter("stopped", cause, failure.frames if failure else (), hook=failure.hook if failure else "")
 
