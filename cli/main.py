@@ -136,17 +136,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _report_bug(error: Exception, arguments: Sequence[str], *, show_traceback: bool) -> int:
     """Report an error of a plug-in or server, or an internal one, whose details go to a file unless they are shown."""
+    from blueprint.settings.secret_texts import masked
     from streamlets.channels.base import ChannelUnavailableError, TopicLostError
+    from streamlets.contract.wire.registry import RegistryError
     from streamlets.plugins import PluginError
     from streamlets.storage.damage import DamagedFileError
 
-    details = "".join(traceback.format_exception(error))
+    details = masked("".join(traceback.format_exception(error)))
     if show_traceback:
         click.echo(details, err=True)
-    if isinstance(error, PluginError | ChannelUnavailableError | TopicLostError | DamagedFileError):
-        click.echo(f"error: {error}", err=True)
+    if isinstance(error, PluginError | ChannelUnavailableError | RegistryError | TopicLostError | DamagedFileError):
+        click.echo(f"error: {masked(str(error))}", err=True)
         return 1
-    click.echo(f"internal error: {_first_line(error)}", err=True)
+    click.echo(f"internal error: {masked(_first_line(error))}", err=True)
     click.echo("This is a bug in Streamlets, not in your application.", err=True)
     if not show_traceback:
         with tempfile.NamedTemporaryFile("w", prefix="flow-", suffix=".txt", delete=False, encoding="utf-8") as file:

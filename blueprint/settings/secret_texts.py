@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import quote, quote_plus, unquote
@@ -38,8 +39,11 @@ _WORD = rf"""(?<![^\s"'`])-{{0,2}}{_PARAMETER}"""
 _WORDS = r"\s*(-{1,2}[\w.-]+=\S+|\w+=\S+(\s+\w+=\S+)*)\s*"
 """A text that consists of such words. In others, such as SQL, an equals sign may compare two columns."""
 
-_AUTHORIZATION = r"""(?i)(?P<start>\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)(?P<value>[^\s"',;]+)"""
-"""The header of a request."""
+_AUTHORIZATION = (
+    r"""(?i)(?P<start>(?:\b|(?<=\\[nrt]))authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)"""
+    r"""(?P<value>[^\s"',;]+)"""
+)
+"""The header of a request, also after a line end that is written as `\\n`."""
 
 _PRIVATE_KEY = r"(?s)(?P<start>-----BEGIN [A-Z ]*PRIVATE KEY-----)(?P<value>.*?)(?=-----END )"
 _MARKS = r"""[=:'"]|-----BEGIN"""
@@ -121,7 +125,7 @@ def secret_options(text: str) -> Iterator[tuple[int, int]]:
 
 
 def option_secrets(text: str) -> Iterator[str]:
-    """x
+    """Yield the secrets in a text that it marks itself.
 
     These are values of options in statements, of parameters of URLs, of words and headers, passwords in URLs, and
     private keys.
@@ -170,9 +174,10 @@ def secret_variables(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def notations(value: str) -> tuple[str, ...]:
-    """Return a value as it is, and as JSON, Python and URLs write it."""
+    """Return a value as it is, and as JSON, Python, URLs and Base64 (of `user:password` in a request) write it."""
     plain = unquote(value)
-    return (value, plain, json.dumps(value)[1:-1], repr(value)[1:-1], ascii(value)[1:-1],
+    encoded = b64encode(value.encode()).decode().rstrip("=")
+    return (value, plain, encoded, json.dumps(value)[1:-1], repr(value)[1:-1], ascii(value)[1:-1],
             *(quoting(text, safe=safe) for text in (value, plain) for quoting in (quote, quote_plus)
               for safe in ("", "/")))  # fmt: skip
 

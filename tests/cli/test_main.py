@@ -14,6 +14,7 @@ import click
 import pytest
 
 from cli import main as cli_main
+from streamlets.contract.wire.registry import RegistryError
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow
@@ -66,6 +67,17 @@ def test_an_internal_error_is_reported_with_a_file_of_details(flow: Flow, monkey
     file = Path(result.err.partition("bug report are in ")[2].partition(";")[0])
     assert "in broken" in file.read_text()
     file.unlink()
+
+
+def test_an_error_of_a_registry_is_not_internal(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any command of topics may ask it. The secrets that its answer repeats are not shown, nor in a traceback."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise RegistryError("the schema registry cannot be read: https://h/?token=open-sesame")
+
+    monkeypatch.setattr("cli.application.Application.verify", broken)
+    assert flow("verify").err == "error: the schema registry cannot be read: https://h/?token=(secret)\n"
+    assert "open-sesame" not in flow("verify", "--traceback").err
 
 
 def test_traceback_is_accepted_at_any_position(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:

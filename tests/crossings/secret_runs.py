@@ -21,6 +21,7 @@ import psutil
 from benchmarks.processes import killed_at_end
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.crossings.planted import Planter, found_in
+from tests.kafka.secured import LOGIN
 
 APPLICATION = Path(__file__).with_name("secret_app")
 NAME = "planted_run"
@@ -170,6 +171,59 @@ flow.streamlets.feed.retry.max-attempts = 9
 flow.runtimes.spark {{ hadoop {{ {settings()}, {urls()} }} }}
 flow.streamlets.batch.spark {{ spark.hadoop {{ {settings()} }} }}
 '''
+
+
+REGISTRY = "registry.conf"
+"""Settings that give a topic of `kafka_blueprint` to the schema registry, which refuses."""
+
+
+def kafka_blueprint(planter: Planter, password: str, servers: str, trusted: Path) -> str:
+    """Return a blueprint whose topics are on a Kafka broker with logins.
+
+    Arguments:
+        password: of the user `flow`.
+        servers: the address of the broker.
+        trusted: the file with the certificate of the broker.
+    """
+    secret, settings, urls = planter.secret, planter.settings, planter.urls
+    readers = "\n".join(
+        f"{where} {{ class = planted_run.Teller, parameters {{ where = {where}, password = ${{PLANTED_KEY}}, "
+        f"options {{ {settings()}, {urls()} }} }} }}"
+        for where in ("function", "batch")
+    )
+    return f'''
+blueprint {{
+  streamlets {{
+    numbers {{ class = planted_run.Numbers, parameters {{ options {{ {settings()} }}, password = "{secret()}" }} }}
+    {readers}
+  }}
+  topics.fed {{ producers = [numbers.out], consumers = [function.in, batch.in], topic.partitions = 1 }}
+}}
+flow.application = {NAME}
+flow.channel = kafka
+flow.kafka.clusters.default {{
+  bootstrap.servers = "{servers}"
+  connection-config {{
+    security.protocol = SASL_SSL, sasl.mechanism = PLAIN
+    sasl.jaas.config = """{LOGIN} username="flow" password="{password}";"""
+    ssl.truststore.type = PEM, ssl.truststore.location = "{trusted}", ssl.key.password = "{secret()}"
+  }}
+}}
+flow.retry {{ min-backoff = 50 ms, max-backoff = 50 ms, max-attempts = 1 }}
+'''
+
+
+def write_kafka(directory: Path, planter: Planter, password: str, servers: str, trusted: Path, web: str) -> None:
+    """Write the application on Kafka; see `kafka_blueprint` for the arguments, and `blueprint` for the web server."""
+    _write(directory, planter, kafka_blueprint(planter, password, servers, trusted))
+    (directory / REGISTRY).write_text(
+        f'flow.topics.fed {{ format = confluent, schema-registry {{ url = "http://{web}", '
+        f'basic.auth.user.info = "flow:{planter.secret()}" }} }}'
+    )
+    (directory / "login.conf").write_text(
+        "flow.kafka.clusters.default.connection-config.sasl.jaas.config = "
+        f'"""{LOGIN} username="flow" password="{planter.secret()}";"""'
+    )
 
 
 def _write(directory: Path, planter: Planter, text: str) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from tests.cli.conftest import Flow, flow
 from tests.crossings.planted import Planter, found_below, found_in
-from tests.crossings.secret_runs import run, servers, state_of, write
+from tests.crossings.secret_runs import REGISTRY, run, servers, state_of, write, write_kafka
+from tests.kafka.secured import secured_broker
 
 __all__ = ["flow"]
 
@@ -41,6 +42,14 @@ OF_BLUEPRINTS = _with_forms(
     (("streamlets",), ("json",)), (("doctor",), ()), (("topics", "acls"), ()),
 )  # fmt: skip
 """The commands that show something of a blueprint."""
+
+
+ON_KAFKA = _with_forms(
+    (("status",), ("json",)), (("tail", "fed"), ("jsonl",)), (("topics", "list"), ("json",)), (("doctor",), ()),
+    (("checkpoints", "list"), ("json",)), (("dead-letters", "list"), ("json",)), (("topics", "apply", "--yes"), ()),
+    (("verify",), ("json",)),
+)  # fmt: skip
+"""The commands that ask the servers of topics."""
 
 
 @dataclass
@@ -112,3 +121,31 @@ def _settled(caller: Caller) -> bool:
     (status,) = json.loads(caller.call(("status", "--format", "json"))).values()
     states = {streamlet["ref"]: streamlet["state"] for streamlet in status["streamlets"]}
     return all(state in READY for ref, state in states.items() if ref in ("function", "batch", "build", "call"))
+
+
+@pytest.mark.full
+def test_runs_on_kafka(tmp_path: Path, flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor of a login and a schema registry: in a run, and in those that the broker and the registry refuse."""
+    planter, directory = Planter(), tmp_path / "app"
+    caller, commands = Caller(flow, directory), cycle((*OF_BLUEPRINTS, *ON_KAFKA))
+
+    def during(environment: Mapping[str, str]) -> None:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        caller.call(next(commands))
+
+    shown: dict[str, set[str]] = {}
+    password = planter.secret()
+    with servers() as (web, _), secured_broker(tmp_path, password) as (broker, trusted):
+        write_kafka(directory, planter, password, broker, trusted, web)
+        monkeypatch.chdir(directory)
+        for more in ((), ("--conf", REGISTRY), ("--conf", "login.conf")):
+            options = ("--available-now", *more)
+            ended = run(directory, planter, options, during)
+            assert ended.code == 1, ended.output
+            for command in ON_KAFKA:
+                caller.call((*command, *more) if command[0] in ("doctor", "verify") else command)
+            shown |= {f"output {more}": found_in(ended.output)} | ended.watch.sightings
+    shown |= found_below(state_of(directory).directory) | caller.shown
+    assert {place: secrets for place, secrets in shown.items() if secrets} == {}
+    assert len(ended.planted) >= 130

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,6 @@ from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.plan import TopicPlan
 from cli.application import Application
 from cli.main import main
-from streamlets.artifacts.java import java_command
 from streamlets.channels.kafka import reachability
 from streamlets.channels.kafka.channel import KafkaChannel
 from streamlets.channels.kafka.client_settings import mismatches
@@ -36,7 +34,7 @@ from streamlets.contract.types import arrow_schema
 from streamlets.runner.deployment import store_descriptor
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.topics import make_topics
-from tests.kafka.broker import Broker
+from tests.kafka.secured import LOGIN, quoted, secured_broker
 from tests.streamlets.channels.topics import append
 from tests.streamlets.runner.checkpoints.test_checkpoint import written
 
@@ -45,56 +43,21 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 PASSWORD = 'se"cr\\et'
-_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-_QUOTED = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
-_ACCOUNTS = f'username="admin" password="admin" user_admin="admin" user_flow="{_QUOTED}"'
 _ADMIN = {"sasl.username": "admin", "sasl.password": "admin"}
-_STORE = "changeit"
-
-
-def _certificate(directory: Path) -> Path:
-    """Create the certificate of a server in `server.p12`; return the file with the certificate to trust."""
-    keytool, store = Path(java_command()).with_name("keytool"), directory / "server.p12"
-    common = [str(keytool), "-keystore", str(store), "-storepass", _STORE, "-alias", "server"]
-    names = ["-dname", "CN=127.0.0.1", "-ext", "SAN=IP:127.0.0.1", "-validity", "2", "-keyalg", "EC"]
-    subprocess.run([*common, "-genkeypair", "-storetype", "PKCS12", *names], check=True, capture_output=True)
-    trusted = directory / "trusted.pem"
-    subprocess.run([*common, "-exportcert", "-rfc", "-file", str(trusted)], check=True, capture_output=True)
-    return trusted
 
 
 @pytest.fixture(scope="module")
 def secured(kafka_broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Give the servers of a broker with TLS and logins, and the file with the certificate to trust."""
-    directory = tmp_path_factory.mktemp("secured")
-    trusted = _certificate(directory)
-    properties = {
-        "listeners": "SASL_SSL://{host}:{port},CONTROLLER://{host}:{controller}",
-        "advertised.listeners": "SASL_SSL://{host}:{port}",
-        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL",
-        "inter.broker.listener.name": "SASL_SSL",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "sasl.mechanism.inter.broker.protocol": "PLAIN",
-        "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_LOGIN} {_ACCOUNTS};".replace("\\", "\\\\"),
-        "ssl.keystore.type": "PKCS12",
-        "ssl.keystore.location": str(directory / "server.p12"),
-        "ssl.keystore.password": _STORE,
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": str(trusted),
-        # A topic with rules is for those whom they name; all others are for everybody.
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:admin;User:ANONYMOUS",
-        "allow.everyone.if.no.acl.found": "true",
-    }
-    with Broker(directory / "broker", properties=properties) as broker:
-        yield broker.servers, trusted
+    with secured_broker(tmp_path_factory.mktemp("secured"), PASSWORD) as secured:
+        yield secured
 
 
 def _java(trusted: Path) -> dict[str, str]:
     return {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "PLAIN",
-        "sasl.jaas.config": f'{_LOGIN} username="flow" password="{_QUOTED}";',
+        "sasl.jaas.config": f'{LOGIN} username="flow" password="{quoted(PASSWORD)}";',
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(trusted),
     }

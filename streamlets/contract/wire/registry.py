@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
+from blueprint.settings.secret_sources import secrets_of_values
+from blueprint.settings.secrets import Secrets
 from streamlets.contract.wire.errors import UndecodableError, UnknownSchemaError
 
 if TYPE_CHECKING:
@@ -143,7 +145,8 @@ class SchemaRegistry:
                 message = f"the schema registry has no schema with the id {schema_id}"
                 raise UnknownSchemaError(str(schema_id), message) from None
             # Errors of the network come from the client's HTTP library, which depends on its version.
-            raise RegistryError(f"the schema registry {self.settings.get('url')} {what}: {error}") from error
+            message = f"the schema registry {self.settings.get('url')} {what}: {error}"  # it may repeat the request
+            raise RegistryError(Secrets(secrets_of_values(self.settings)).masked(message)) from error
 
     def _connected(self) -> SchemaRegistryClient:
         if self._client is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
@@ -121,6 +122,13 @@ def test_a_known_value_is_replaced_whole(value: str) -> None:
     assert secrets.masked(value) == SECRET
 
 
+def test_a_login_in_a_request_is_replaced() -> None:
+    """Clients send it in Base64, and a server may repeat it without the name of the header."""
+    login = b64encode(b"flow:open-sesame").decode()
+    shown = Secrets(["flow:open-sesame"]).masked(f"refused: {login} {login.rstrip('=')}")
+    assert shown == f"refused: {SECRET}== {SECRET}"
+
+
 def test_each_line_of_a_value_is_replaced() -> None:
     """Logs are written line by line."""
     secrets = Secrets(["-----BEGIN KEY-----\nabcd1234\nwxyz5678"])
@@ -183,6 +191,7 @@ def test_headers_and_keys_are_masked() -> None:
     assert Secrets().without("{'Authorization': 'Basic dTpw', 'Host': 'h'}") == (
         "{'Authorization': 'Basic (secret)', 'Host': 'h'}"
     )
+    assert Secrets().without(r"b'Host: h\nAuthorization: Basic dTpw'") == r"b'Host: h\nAuthorization: Basic (secret)'"
     key = "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"
     assert Secrets().without(f"cannot read {key}") == (
         "cannot read -----BEGIN PRIVATE KEY-----(secret)-----END PRIVATE KEY-----"

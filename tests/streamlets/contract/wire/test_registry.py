@@ -20,6 +20,8 @@ from streamlets.contract.wire import registry as registry_module
 from streamlets.contract.wire.avro_formats import Confluent
 from streamlets.contract.wire.errors import UndecodableError, UnknownSchemaError
 from streamlets.contract.wire.registry import RegistryError, SchemaRegistry, SubjectName
+from tests.crossings.planted import Planter, found_in
+from tests.crossings.secret_runs import servers
 from tests.streamlets.contract.avro_values import plain
 from tests.streamlets.contract.wire.registry_stand_in import RegistryStandIn, registry_stand_in
 from tests.streamlets.contract.wire.test_formats import READING, ROWS, batch, read_back
@@ -153,3 +155,13 @@ def test_a_registry_that_does_not_answer_is_an_error() -> None:
     settings = {"url": url, "max.retries": 0, "retries.wait.ms": 1, "retries.max.wait.ms": 1}
     with pytest.raises(RegistryError, match=f"^the schema registry {url} cannot be read"):
         SchemaRegistry(settings, "readings").contract(1)
+
+
+def test_an_answer_that_repeats_the_login_is_masked() -> None:
+    """Commands and runs show the error, and store it."""
+    login = Planter().secret()
+    with servers() as (web, _):
+        settings = {"url": f"http://{web}", "basic.auth.user.info": f"flow:{login}", "max.retries": 0}
+        with pytest.raises(RegistryError, match="refused") as raised:
+            SchemaRegistry(settings, "readings").contracts()
+    assert not found_in(str(raised.value))
