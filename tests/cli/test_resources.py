@@ -16,7 +16,9 @@ from blueprint.verification.verify import verify
 from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.topic import DeltaTopic
+from streamlets.channels.replays import Replay, runs
 from streamlets.project.catalog import ProjectCatalog
+from streamlets.runner.dead_letters.letters import letters_in
 from streamlets.runner.resources.deletion import Deletion
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
@@ -69,11 +71,12 @@ class Tell(GeneratorSpout):
 class Application:
     """An application of two generators that deliver three numbers, one of them to an external topic."""
 
-    def __init__(self, directory: Path, flow: Flow) -> None:
+    def __init__(self, directory: Path, flow: Flow, name: str = "shop") -> None:
         self.directory = directory
         self.flow = flow
-        self.state = StateDirectory(directory / ".flow", "shop")
-        (directory / "blueprint.conf").write_text(BLUEPRINT)
+        self.state = StateDirectory(directory / ".flow", name)
+        self.blueprint = directory / "blueprint.conf"
+        self.blueprint.write_text(BLUEPRINT.replace("shop", name))
         (directory / "counting.py").write_text(MODULE)
         self.topic("theirs").create()
 
@@ -90,7 +93,7 @@ class Application:
     def run(self, mode: str, *arguments: str, end: str = "complete") -> Any:
         sys.modules.pop("counting", None)
         setting = f"flow.streamlets.count.parameters.end={end}"
-        return self.flow("run", str(self.directory), setting, "--resources", mode, *arguments)
+        return self.flow("run", str(self.blueprint), setting, "--resources", mode, *arguments)
 
     @property
     def files(self) -> list[str]:
@@ -149,6 +152,25 @@ def test_dead_letters_that_wait_are_kept(application: Application) -> None:
     assert (deleted.code, "topic dead-letters.count: deleted" in deleted.out) == (0, True), deleted.err
     assert application.flow("dead-letters", str(application.directory)).code in (0, 2)
     assert application.files == []
+
+
+def test_a_replay_is_not_repeated_into_a_later_topic(application: Application) -> None:
+    """The last decision is repeated in case that a kill interrupted it; after a deletion it would write the letters of
+    the deleted topic again."""
+    for _ in range(2):
+        assert application.run("keep", end="refuse").code == 0
+    letters = application.topic("dead-letters.count")
+    first, second = letters_in(letters)
+    contract = application.topic("numbers").contracts()[0]
+    decision = Replay(0, "count.out", "numbers", contract.json, runs([first.place]))
+    assert letters.replays.decide(decision)
+    ended = application.run("standard")
+    assert (ended.code, "it has 1 dead letter that waits" in ended.out) == (0, True), ended.err
+    assert application.run("keep").code == 0
+    replayed = application.flow("dead-letters", "replay", "count", str(application.directory))
+    assert replayed.code == 1, replayed.err
+    assert application.numbers() == [0, 1, 2]
+    assert [letter.place for letter in letters_in(letters) if not letter.replayed] == [second.place]
 
 
 def test_create_only_creates_and_exits(application: Application) -> None:
@@ -258,12 +280,13 @@ def kill_at(point: str, application: Application, monkeypatch: pytest.MonkeyPatc
         if name == point:
             raise KilledError
 
-    blueprint = application.directory / "blueprint.conf"
+    blueprint = application.blueprint
     plan = verify(blueprint, catalog=ProjectCatalog(), environment={}, working_directory=blueprint.parent).plan
     assert plan is not None
     with monkeypatch.context() as patched:
         patched.setattr("streamlets.runner.resources.deletion.crash_point", crash_point)
         patched.setattr("streamlets.channels.delta.topic.crash_point", crash_point)
+        patched.setattr("streamlets.channels.kafka.topic.administered.crash_point", crash_point)
         with application.state.locked(), pytest.raises(KilledError):
             Deletion(plan=plan, state=application.state, report=lambda outcome: None).carry_out()
 
@@ -338,6 +361,26 @@ def test_a_signal_ends_a_deletion_after_the_current_topic(
     assert (ended.code, "the deletion was interrupted" in ended.out) == (1, True)
     assert application.topic("dead-letters.count").exists() is not application.topic("numbers").exists()
     assert application.run("keep").code == 0
+    assert application.numbers() == [0, 1, 2]
+
+
+def test_servers_that_do_not_answer_do_not_stop_other_channels(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their topics fail, with the servers; topics elsewhere are created and deleted all the same."""
+    monkeypatch.setattr("streamlets.channels.waiting.PATIENCE", 0)
+    monkeypatch.setattr("streamlets.channels.kafka.reachability._PATIENCE", 0.3)
+    servers = "127.0.0.1:9"
+    settings = (
+        "flow.topics.theirs.channel=kafka", f'flow.kafka.clusters.default.bootstrap.servers="{servers}"',
+    )  # fmt: skip
+    created = application.run("create-only", *settings)
+    assert (created.code, "topic theirs: failed: " in created.out, servers in created.out) == (1, True, True)
+    assert application.numbers() == []
+    deleted = application.run("delete-only", "--yes", *settings)
+    assert (deleted.code, "topic theirs: failed: " in deleted.out) == (1, True), deleted.err
+    assert application.numbers() is None
+    assert application.run("keep").code == 0  # without these servers, the rest of the deletion is completed
     assert application.numbers() == [0, 1, 2]
 
 

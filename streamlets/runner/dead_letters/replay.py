@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,18 @@ def replay(
     return Replayed(records, broken, homeless)
 
 
+def settle(topic: TopicResource) -> None:
+    """Let no earlier decision be repeated, because the topics that it was carried out in are deleted.
+
+    Arguments:
+        topic: the topic of dead letters, which is kept.
+    """
+    decisions = tuple(topic.replays.all())
+    if decisions and decisions[-1].letters:
+        last = decisions[-1]
+        topic.replays.decide(replace(last, number=last.number + 1, letters=()))
+
+
 def _deliver(topic: TopicResource, letters: list[DeadLetter], outlets: Outlets, known: int) -> int:
     """Decide the replay of letters of one port, and carry it out.
 
@@ -161,8 +173,9 @@ def _writer(topic: TopicResource) -> str:
 
 
 def _repeat(topic: TopicResource, decision: Replay, outlets: Outlets) -> None:
-    """Carry out a decision that was made before; without effect if that was done already."""
-    _carry_out(topic, decision, (letter for letter in letters_in(topic) if decision.holds(letter.place)), outlets)
+    """Carry out a decision that was made before; without effect if that was done already, or it has no letters."""
+    if decision.letters:
+        _carry_out(topic, decision, (letter for letter in letters_in(topic) if decision.holds(letter.place)), outlets)
 
 
 def _carry_out(topic: TopicResource, decision: Replay, letters: Iterable[DeadLetter], outlets: Outlets) -> None:

@@ -20,6 +20,7 @@ from streamlets.channels.waiting import unavailable
 from streamlets.checks import Check
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.dead_letters.letters import holds_dead_letters, letters_in
+from streamlets.runner.dead_letters.replay import settle
 from streamlets.runner.deployment import store_descriptor
 from streamlets.runner.resources.outcome import Outcome, attempt
 from streamlets.runner.state_directory.directory import StateDirectory, StateError
@@ -55,7 +56,9 @@ def require_own_deletion(state: StateDirectory) -> None:
 
 
 def topics_of_application(plan: ApplicationPlan, state: StateDirectory) -> tuple[TopicResource, ...]:
-    """Return the topics of an application, those that earlier versions have created included.
+    """Return the topics of an application, and those that earlier versions have created on servers.
+
+    A directory that is not in the blueprint is not one of them: it may have been external.
 
     Arguments:
         plan: the application.
@@ -64,9 +67,7 @@ def topics_of_application(plan: ApplicationPlan, state: StateDirectory) -> tuple
     topics: list[TopicResource] = []
     for name, channel in sorted((stored_channels(state) | channels_of(plan, state)).items()):
         planned = [channel.topic(topic) for topic in plan.topics if topic.channel == name]
-        known = {topic.plan.name for topic in planned}
-        earlier = [TopicPlan(other, other, name, True, (), (), {}) for other in channel.topics() or ()]
-        topics += planned + [channel.topic(topic) for topic in earlier if topic.name not in known]
+        topics += planned
         if channel.traits.administration:
             topics += channel.unused([topic.plan for topic in planned])
     return tuple(topics)
@@ -129,6 +130,11 @@ def survey(plan: ApplicationPlan, state: StateDirectory) -> Iterator[tuple[Outco
         tried = attempt(outcome, look)
         if tried.result == "failed" or found:
             yield (tried if tried.result == "failed" else found[0]), topic
+    known = {topic.plan.name for topic in topics}
+    for name, channel in channels_of(plan, state).items():
+        for other in sorted(set(channel.topics() or ()) - known):
+            reason = "it is not in the blueprint"
+            yield Outcome("topic", other, name, "kept", reason, "`flow run --fresh` deletes it"), None
     for streamlet in plan.streamlets:
         for written in streamlet.descriptor.external.directories:
             if not written.checkpoint:
@@ -197,6 +203,7 @@ class Deletion:
     def _delete_topics(self, topics: tuple[TopicResource, ...]) -> tuple[TopicPlan, ...] | None:
         """Delete topics and consumer groups; return those that the application keeps, or None if something is left."""
         failed = unavailable([topic.plan for topic in topics], lambda servers: None, patience=0)
+        planned = {topic.id: topic for topic in self.plan.topics}
         complete, kept = True, []
         for topic in topics:
             if self.interrupted():
@@ -204,12 +211,14 @@ class Deletion:
             outcome = self._deleted(topic, failed.get((topic.plan.channel, topic.plan.location)))
             self.report(outcome)
             complete &= outcome.result != "failed"
-            if outcome.result == "kept" and topic.plan.managed:
-                kept.append(replace(topic.plan, producers=(), consumers=()))
+            if outcome.result == "kept" and topic.plan.managed and topic.plan.id in planned:
+                kept.append(replace(planned[topic.plan.id], producers=(), consumers=()))
             crash_point("after-topic-deleted")
             if outcome.result == "kept" and topic.traits.shows_progress:
-                for outcome, forget in self._groups(topic):
-                    complete &= self._succeeds(outcome, forget)
+                for group, forget in self._groups(topic):
+                    forgotten = attempt(group, forget)
+                    # No run depends on a group: one that stays must not keep the next run from starting.
+                    self.report(replace(forgotten, result="kept") if forgotten.result == "failed" else forgotten)
         return tuple(kept) if complete else None
 
     def _deleted(self, topic: TopicResource, unavailable: Check | None) -> Outcome:
@@ -224,6 +233,8 @@ class Deletion:
             reason, help = reason_to_keep(topic)
             if not reason:
                 topic.delete()
+            elif topic.plan.managed:
+                settle(topic)
 
         outcome = attempt(outcome, delete)
         return outcome if not reason else replace(outcome, result="kept", detail=reason, help=help)
