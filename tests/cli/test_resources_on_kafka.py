@@ -113,7 +113,7 @@ def test_create_only_creates_what_applications_share(application: KafkaApplicati
 
 
 def test_the_group_of_a_reader_is_removed(application: KafkaApplication) -> None:
-    """Its offsets are deleted with it; a group that does not exist is no error."""
+    """Its offsets are deleted with it; a group that does not exist is accepted."""
     topic: Any = application.topic("theirs")
     group = f"shop-{application.suffix}.reader.in"
     topic.committed(group, topic.end())
