@@ -1,8 +1,10 @@
-"""What streamlets require of their producers before they start, and which streamlets end with their producers."""
+"""What streamlets require of their producers before they start, which end with their producers, and the cycles."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 
 from blueprint.plan import ApplicationPlan, InletPlan
 from streamlets.runner.supervision.dependencies import Dependencies
@@ -12,7 +14,40 @@ from streamlets.runner.supervision.gate import Opening
 def dependencies_of(plan: ApplicationPlan) -> Dependencies:
     """Return the requirements of an application's streamlets on each other, at their start and at their end."""
     producers = {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets}
-    return Dependencies(producers, openings_of(plan), ending_in(plan))
+    return Dependencies(producers, openings_of(plan), ending_in(plan), cycles_of(plan))
+
+
+def cycles_of(plan: ApplicationPlan) -> tuple[Mapping[str, frozenset[str]], ...]:
+    """Return the cycles of an application: the streamlets of each, with the outlets that lead to one of them."""
+    readers: dict[str, set[str]] = defaultdict(set)
+    for streamlet in plan.streamlets:
+        for inlet in streamlet.inlets:
+            readers[inlet.topic].add(streamlet.ref)
+    edges = {
+        streamlet.ref: {reader for outlet in streamlet.outlets for reader in readers[outlet.topic]}
+        for streamlet in plan.streamlets
+    }
+    return tuple(
+        {
+            streamlet.ref: frozenset(outlet.name for outlet in streamlet.outlets if readers[outlet.topic] & members)
+            for streamlet in plan.streamlets
+            if streamlet.ref in members
+        }
+        for members in _cyclic(edges)
+    )
+
+
+def _cyclic(edges: Mapping[str, set[str]]) -> list[set[str]]:
+    """Return the strongly connected components of a graph that have a cycle."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError:
+        import networkx as nx  # slow to import, and only needed for a blueprint with a cycle
+
+        graph = nx.DiGraph((source, target) for source, targets in edges.items() for target in targets)
+        components = map(set, nx.strongly_connected_components(graph))
+        return [nodes for nodes in components if len(nodes) > 1 or graph.has_edge(*(2 * list(nodes)))]
+    return []
 
 
 def openings_of(plan: ApplicationPlan) -> Mapping[str, tuple[Opening, ...]]:

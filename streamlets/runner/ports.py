@@ -132,7 +132,7 @@ def acknowledged_positions(
     Arguments:
         application: its description.
         checkpoints: the checkpoints of its queries.
-        topics: its topics; positions in others are left out.
+        topics: its topics; positions in others are omitted.
     """
     topics = tuple(topics)
     positions: dict[tuple[str, str], dict[str, str]] = {}

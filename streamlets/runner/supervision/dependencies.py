@@ -16,8 +16,10 @@ class Dependencies:
         producers: for each streamlet, the streamlets that write the topics it reads.
         openings: what its inlets require before it starts; without requirements it starts at once.
         ending: the streamlets that end when their producers have ended, after they have read all that these wrote.
+        cycles: for each cycle, its streamlets with the outlets whose topics a streamlet of the cycle reads.
     """
 
     producers: Mapping[str, Iterable[str]] = field(default_factory=dict)
     openings: Mapping[str, Iterable[Opening]] = field(default_factory=dict)
     ending: Iterable[str] = ()
+    cycles: Iterable[Mapping[str, frozenset[str]]] = ()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from blueprint.wording import counted
 from streamlets.runner.events.status import UnitId
+from streamlets.runner.supervision.cycles import Circulation, circulations
 from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.gate import Go, Opening, TimedOut, Wait, gate
 from streamlets.runner.supervision.watched import FINAL, Runs, Watched
@@ -17,7 +18,8 @@ class Roster:
     Arguments:
         watched: the units in topological order.
         dependencies: what streamlets require of each other.
-        in_order: whether every inlet requires that its producers have ended, and nothing else.
+        in_order: whether every inlet requires that its producers have ended, and nothing else. The streamlets of a
+            cycle start together, and have ended when no record has come back to one of them.
 
     Attributes:
         ending: whether the run is being stopped, so that no unit will be resumed.
@@ -28,8 +30,10 @@ class Roster:
         self._producers = {ref: frozenset(refs) - {ref} for ref, refs in dependencies.producers.items()}
         self._openings = {ref: tuple(required) for ref, required in dependencies.openings.items()}
         self._end_with_producers = frozenset(dependencies.ending)
+        self._circulations = circulations(dependencies.cycles) if in_order else {}
         if in_order:
-            self._openings = {ref: (Opening(producers=refs, sequential=True),) for ref, refs in self._producers.items()}
+            before = {ref: self._before(ref) for ref in self._producers}
+            self._openings = {ref: (Opening(producers=refs, sequential=True),) for ref, refs in before.items()}
             self._end_with_producers = frozenset()
         self._in_order = in_order
         self.ending = self.hurried = False
@@ -99,7 +103,27 @@ class Roster:
 
         One that has failed has not, unless the run is in order: it may be started again on request.
         """
-        return all(self.over(unit) and (self._in_order or unit.state != "failed") for unit in self.of(ref))
+        units = [unit for member in (ref, *self._cycle_of(ref)) for unit in self.of(member)]
+        return all(self.over(unit) and (self._in_order or unit.state != "failed") for unit in units)
+
+    def circulation(self, watched: Watched) -> Circulation | None:
+        """Return the circulation of a unit in a cycle, in a run that is in order; None for others."""
+        return self._circulations.get(watched.unit.id.streamlet)
+
+    def behind(self, circulation: Circulation) -> list[Watched]:
+        """Return the units of a cycle that have completed, and were started before the last records came back."""
+        units = [unit for member in circulation.outlets for unit in self.of(member)]
+        return [unit for unit in units if unit.state == "completed" and unit.circulated < circulation.records]
+
+    def _before(self, ref: str) -> frozenset[str]:
+        """Return the streamlets that must end before a streamlet starts: the producers of its whole cycle."""
+        cycle = self._cycle_of(ref)
+        producers = [self._producers.get(member, frozenset()) for member in cycle | {ref}]
+        return frozenset[str]().union(*producers) - cycle
+
+    def _cycle_of(self, ref: str) -> frozenset[str]:
+        circulation = self._circulations.get(ref)
+        return frozenset(circulation.outlets) if circulation is not None else frozenset()
 
     def final_runs(self, watched: Watched) -> Runs | None:
         """Return the runs of a unit's producers if all have ended without a failure and it ends with them, or None."""

@@ -9,6 +9,7 @@ from streamlets.runner.events.run_events import RunStopping
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitSplit
 from streamlets.runner.supervision.backoff import delay, may_restart
+from streamlets.runner.supervision.cycles import Circulation
 from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import (
@@ -160,6 +161,8 @@ class Supervisor:
                 self._became(watched, parts)
             case Progressed(run, progress) if watched := self._current(progress.unit, run):
                 watched.attempts = watched.attempts.processed(self._timer(), progress.rows)
+                if circulation := self._roster.circulation(watched):
+                    circulation.progressed(progress)
                 self._emit(progress)
             case Ended(unit, run, failure) if watched := self._current(unit, run):
                 self._ended(watched, failure)
@@ -214,6 +217,8 @@ class Supervisor:
         """Start a unit that is due if its gate is open; otherwise let it wait, or fail if it has waited too long."""
         match self._roster.gate(watched, self._timer()):
             case Go():
+                circulation = self._roster.circulation(watched)
+                watched.circulated = circulation.records if circulation is not None else 0
                 watched.start(self._roster.final_runs(watched))
             case Wait() as wait:
                 watched.wait(wait, self._roster.described(wait))
@@ -277,7 +282,16 @@ class Supervisor:
             watched.enter("stopped", failure.of_the_end, failure.frames, hook=failure.hook)
         else:
             self._retry(watched, failure or Failure(_UNEXPECTED_END))
+        if (circulation := self._roster.circulation(watched)) and not self.ending:
+            self._circulate(circulation, failed=failure is not None)
         self._after_failure(watched)
+
+    def _circulate(self, circulation: Circulation, *, failed: bool) -> None:
+        """Start the units of a cycle again that have not read the last records that came back."""
+        if failed:
+            circulation.failed()
+        for behind in self._roster.behind(circulation):
+            behind.start_again("records have come back in its cycle")
 
     def _after_failure(self, watched: Watched) -> None:
         """Carry out `--fail-fast`, and release the units that waited for this one."""

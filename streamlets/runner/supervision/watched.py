@@ -39,6 +39,7 @@ class Watched:
         has_run: whether it has been running.
         reads_to: the runs of its producers to whose end its current run reads, then to end; None for a run without an
             end.
+        circulated: how many records had come back in its cycle when its current run was started.
     """
 
     unit: Unit
@@ -58,6 +59,7 @@ class Watched:
     waits_since: float | None = None
     has_run: bool = False
     reads_to: Runs | None = None
+    circulated: int = 0
 
     @property
     def opened(self) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from blueprint.core_settings import InletSettings, StreamletSettings
-from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
+from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan
 from blueprint.quantities import Duration
-from streamlets.runner.openings import ending_in, openings_of
+from streamlets.runner.openings import cycles_of, ending_in, openings_of
 from streamlets.runner.supervision.gate import Opening
 from tests.streamlets.channels.topics import READING, topic_plan
 
@@ -85,3 +85,35 @@ def test_a_streamlet_without_inlets_ends_only_by_itself() -> None:
         gauges = StreamletPlan(ref="gauges", class_name="", descriptor=descriptor, settings=settings, tasks=tasks)
         plan = ApplicationPlan(name="plant", blueprint="", directory=".", streamlets=(gauges,), topics=())
         assert ending_in(plan) == expected
+
+
+def _streamlet(ref: str, reads: tuple[str, ...], writes: tuple[str, ...]) -> StreamletPlan:
+    descriptor: Any = None
+    return StreamletPlan(
+        ref=ref,
+        class_name="plant.Any",
+        descriptor=descriptor,
+        inlets=tuple(InletPlan(ref, f"from-{topic}", None, READING, topic, InletSettings()) for topic in reads),
+        outlets=tuple(OutletPlan(ref, f"to-{topic}", None, READING, topic) for topic in writes),
+    )
+
+
+def test_cycles_have_the_outlets_that_lead_back() -> None:
+    """A streamlet that reads what it writes is a cycle, too; streamlets before and after a cycle are not in it."""
+    streamlets = (
+        _streamlet("feed", (), ("new",)),
+        _streamlet("try", ("new", "again"), ("tried",)),
+        _streamlet("judge", ("tried",), ("again", "done")),
+        _streamlet("own", ("done", "self"), ("self", "result")),
+        _streamlet("show", ("result",), ()),
+    )
+    names = ("new", "again", "tried", "done", "self", "result")
+    plan = ApplicationPlan(
+        name="plant", blueprint="", directory=".", streamlets=streamlets, topics=tuple(map(topic_plan, names))
+    )
+    found = sorted(cycles_of(plan), key=len)
+    assert found == [
+        {"own": frozenset({"to-self"})},
+        {"try": frozenset({"to-tried"}), "judge": frozenset({"to-again"})},
+    ]
+    assert cycles_of(ApplicationPlan(name="p", blueprint="", directory=".", streamlets=streamlets[:1], topics=())) == ()

@@ -85,7 +85,7 @@ def test_batches_are_counted_at_each_port() -> None:
 
 def test_the_readers_of_a_topic_have_positions(tmp_path: Path) -> None:
     """An outlet shows how far each of its readers has come. A source is an inlet by its name and its topic; a source of
-    the author's own is none."""
+    the author's own is not one."""
     topic: Any = SimpleNamespace(
         plan=SimpleNamespace(id="plant.rows", name="plant.rows"),
         owns=lambda position: position.json.startswith('{"rows"'),

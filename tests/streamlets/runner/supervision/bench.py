@@ -72,6 +72,7 @@ class Bench:
         producers: Mapping[str, list[str]] | None = None,
         openings: Mapping[str, Iterable[Opening]] | None = None,
         ending: Iterable[str] = (),
+        cycles: Iterable[Mapping[str, frozenset[str]]] = (),
         drain_within: float | None = None,
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
@@ -84,7 +85,7 @@ class Bench:
         chain = {ref: [before] for before, ref in itertools.pairwise(refs)}
         self.supervisor = Supervisor(
             self.units.values(),
-            Dependencies(chain if producers is None else producers, openings or {}, ending),
+            Dependencies(chain if producers is None else producers, openings or {}, ending, cycles),
             Environment(
                 emit=self.events.append,
                 clock=lambda: self.now - self.set_back,
@@ -112,9 +113,9 @@ class Bench:
         self.supervisor.handle(Ended(self.units[ref].id, self.units[ref].run, failure))
         self.supervisor.tick()
 
-    def progressed(self, ref: str, rows: int) -> None:
+    def progressed(self, ref: str, rows: int, rows_out: Mapping[str, int] | None = None) -> None:
         unit = self.units[ref]
-        self.supervisor.handle(Progressed(unit.run, UnitProgressed(self.now, unit.id, 0, rows)))
+        self.supervisor.handle(Progressed(unit.run, UnitProgressed(self.now, unit.id, 0, rows, rows_out or {})))
 
     def passes(self, seconds: float) -> float | None:
         self.now += seconds
