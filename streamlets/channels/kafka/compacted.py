@@ -1,4 +1,4 @@
-"""`CompactedTable`: the last value of each key in a compacted topic, as this process knows it."""
+"""`CompactedTable`: the last or the first value of each key in a compacted topic, as this process knows it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONFIG = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The last value of a key.
+    """The value of a key.
 
     Arguments:
         offset: its offset, which compaction keeps.
@@ -38,15 +38,18 @@ class Entry:
 
 
 class CompactedTable:
-    """The last value of each key in a topic with one partition, which is created if it does not exist.
+    """The value of each key in a topic with one partition, which is created if it does not exist.
 
     Arguments:
         cluster: the cluster.
         topic: the name of the topic.
+        first: whether a key keeps its first value until it is removed; otherwise it has the last one. Compaction
+            keeps the last one, so a writer whose value is not the first one stores that one again.
     """
 
-    def __init__(self, cluster: Cluster, topic: str) -> None:
+    def __init__(self, cluster: Cluster, topic: str, *, first: bool = False) -> None:
         self._cluster = cluster
+        self._first = first
         self.topic = topic
         self._entries: dict[str, Entry] = {}
         self._next = 0
@@ -119,7 +122,7 @@ class CompactedTable:
                     key, value = (message.key() or b"").decode(errors="replace"), message.value()
                     if value is None:
                         self._entries.pop(key, None)
-                    else:
+                    elif not (self._first and key in self._entries):
                         self._entries[key] = Entry(message.offset(), value)
                 self._next = end
             return dict(self._entries)

@@ -39,7 +39,7 @@ class PublishedSchemas:
     def __init__(self, cluster: Cluster, directory: Path, topic: str = SCHEMAS) -> None:
         self._cluster = cluster
         self._directory = directory
-        self._table = CompactedTable(cluster, topic)
+        self._table = CompactedTable(cluster, topic, first=True)
         self._known: dict[str, dict[str, Contract]] = {}
 
     def create(self) -> None:
@@ -55,7 +55,8 @@ class PublishedSchemas:
 
         Raises:
             SchemaConflictError: a published schema differs from a contract in its logical types only. They do not
-                change the fingerprint in messages, so a reader could not tell the records of the two apart.
+                change the fingerprint in messages, so a reader could not tell the records of the two apart. Of two
+                writers that publish at the same time, it is the second one in the log.
             ClusterError: the cluster does not answer, or does not allow it.
         """
         published = self.of(topic)
@@ -66,11 +67,7 @@ class PublishedSchemas:
             if earlier is None:
                 new[fingerprint] = contract
             elif earlier.fingerprint != contract.fingerprint:
-                raise SchemaConflictError(
-                    f"the schema `{contract.record.name}` of a writer of the topic `{topic}` differs from an earlier "
-                    "one only in its logical types, and messages do not name those; rename a field or the record, or "
-                    "use another topic"
-                )
+                raise _conflict(topic, contract)
         for fingerprint, contract in new.items():
             directory = self._directory / topic
             directory.mkdir(parents=True, exist_ok=True)
@@ -79,6 +76,21 @@ class PublishedSchemas:
             self.create()
             self._send({f"{topic}/{fingerprint}": contract.json for fingerprint, contract in new.items()})
             self._known.pop(topic, None)
+            for fingerprint, contract in new.items():
+                self._require_first(topic, fingerprint, contract)
+
+    def _require_first(self, topic: str, fingerprint: str, contract: Contract) -> None:
+        """Require that no other writer has published another contract with the same fingerprint meanwhile.
+
+        Raises:
+            SchemaConflictError: one has, before this one.
+        """
+        key = f"{topic}/{fingerprint}"
+        first = self._table.entries_with(key)[key].value.decode()
+        if parse_contract(first).fingerprint != contract.fingerprint:
+            (self._directory / topic / f"{fingerprint}.avsc").unlink(missing_ok=True)
+            self._send({key: first})
+            raise _conflict(topic, contract)
 
     def of(self, topic: str) -> dict[str, Contract]:
         """Return the contracts of a topic's writers by the fingerprints in their messages.
@@ -119,3 +131,10 @@ class PublishedSchemas:
 
     def _send(self, values: dict[str, str]) -> None:
         self._cluster.send(self._table.topic, [(key.encode(), value.encode()) for key, value in values.items()])
+
+
+def _conflict(topic: str, contract: Contract) -> SchemaConflictError:
+    return SchemaConflictError(
+        f"the schema `{contract.record.name}` of a writer of the topic `{topic}` differs from an earlier one only in "
+        "its logical types, and messages do not name those; rename a field or the record, or use another topic"
+    )
