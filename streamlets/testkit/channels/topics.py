@@ -162,7 +162,7 @@ class TopicTests(FittingTests):
         assert ids_of(topic.scan()) == [1, 2, 3]
 
     def test_a_marker_is_committed_with_its_records(self, channel_bench: ChannelBench) -> None:
-        """The last marker is kept by appends without one, found by the next appender, and belongs to its writer only."""
+        """The last marker is kept by appends without one, found by the next appender, and belongs to its writer."""
         topic = channel_bench.topic("in")
         with topic.appender(READING, writer="w") as appender:
             appender.append([batch([1])], 0, marker=b"\x00\xff")
