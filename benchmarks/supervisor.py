@@ -62,8 +62,9 @@ class Unit:
     run: int = 0
     host: str = "spark"
     wall_clock: bool = True
+    unscalable: str = ""
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start the unit."""
         self.run = run
         if self.world.broken:

@@ -34,6 +34,7 @@ _COMMANDS = {
     "restart": "Restart streamlets of a running application.",
     "resume": "Resume paused streamlets.",
     "run": "Verify and run an application.",
+    "scale": "Change the number of replicas of a streamlet of a running application.",
     "schema": "Write the JSON Schema of blueprints in YAML and JSON.",
     "spouts": "Show the spouts of an application.",
     "sql": "Show and stop the queries of a running application: `SHOW STREAMS`, `STOP STREAM`.",
@@ -50,7 +51,7 @@ _COMMANDS = {
 COMPLETION = "_FLOW_COMPLETE"
 """The environment variable with which the script of a shell asks for completions."""
 
-_SHARED_MODULES = {"pause": "steering", "restart": "steering", "resume": "steering"}
+_SHARED_MODULES = dict.fromkeys(("pause", "restart", "resume", "scale"), "steering")
 """The modules of commands that share one; the module of any other command has the command's name."""
 
 

@@ -27,6 +27,7 @@ from benchmarks.kills.harness import Journal, kill_repeatedly, kinds
 from benchmarks.kills.java import Java
 from benchmarks.kills.kafka import Deduplicated, Kafka
 from benchmarks.kills.ledger import Topics
+from benchmarks.kills.replicas import Replicas, ReplicasOnKafka
 from benchmarks.kills.shop import Shop
 from benchmarks.kills.sink_cases import CASES
 from benchmarks.kills.sinks import Sinks
@@ -48,6 +49,8 @@ TARGETS: dict[str, Callable[..., Target]] = {
     "spouts": Spouts,
     "batch-source": BatchSource,
     "drains": Drains,
+    "replicas": Replicas,
+    "replicas-kafka": ReplicasOnKafka,
 }
 """What can be killed, by name."""
 

@@ -153,6 +153,13 @@ class Ledger:
             command, cwd=self.directory, env=self._environment, capture_output=True, text=True, check=False
         )
 
+    def command_in_background(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start another command about the application, whose output is ignored."""
+        command = [*FLOW, *arguments, "--state-dir", str(self._state_dir)]
+        return subprocess.Popen(
+            command, cwd=self.directory, env=self._environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
     def run_events(self) -> list[dict[str, Any]]:
         """Return the events of the current or last run."""
         return events(self.out, self.since)
@@ -245,13 +252,14 @@ def kill_in_a_batch(ledger: Ledger, dice: random.Random) -> str | None:
             time.sleep(dice.uniform(0, 0.3))
             phase = ledger.phase(wanted)
             if phase is not None:  # else the batch was committed meanwhile: wait for the next one
-                return f"{_kill_driver(process, alone=dice.random() < 0.5)}, {phase}"
+                return f"{kill_driver(process, alone=dice.random() < 0.5)}, {phase}"
         time.sleep(0.005)
     ledger.require_success(process.wait())
     return None
 
 
-def _kill_driver(process: subprocess.Popen[bytes], *, alone: bool) -> str:
+def kill_driver(process: subprocess.Popen[bytes], *, alone: bool) -> str:
+    """Kill a run with SIGKILL, alone or with all processes that it has started; return what was killed."""
     for child in [] if alone else started_by(process.pid):
         with suppress(psutil.NoSuchProcess):
             child.kill()

@@ -134,6 +134,7 @@ COLUMNS = (
         "out", lambda row: row.number(sum(row.streamlet.rows_out.values())) if row.streamlet.rows_out else "", 60,
         required=True,
     ),
+    Column("replicas", lambda row: row.count(row.streamlet.replicas or 0), 35),
     Column("rows/s", lambda row: row.count(round(row.rate)), 20),
     Column("backlog", lambda row: row.count(row.streamlet.backlog or 0), 95),
     Column("oldest task", lambda row: _time(row.task_age), 50),

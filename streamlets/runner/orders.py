@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 
+from blueprint.setting_types import REPLICAS
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.state_directory.control import Control, Request
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -26,6 +27,7 @@ class Orders:
         put: passes a request to the supervisor's thread, which calls `carry_out`.
         check_upgrade: called in a thread of its own before an upgrade is passed on.
         refused: takes a line about each request that is not from the user of the run.
+        planned: the number of replicas of each streamlet in the blueprint, None where it is not set.
 
     Attributes:
         upgrade: the request for the version that takes over when the run has ended; None without one.
@@ -37,8 +39,10 @@ class Orders:
         put: Callable[[Request], None],
         check_upgrade: CheckUpgrade,
         refused: Callable[[str], None] = lambda line: None,
+        planned: Mapping[str, int | None] | None = None,
     ) -> None:
         self._state = state
+        self._planned = planned or {}
         self._put = put
         self._check_upgrade = check_upgrade
         self._control = Control(state, self._take, refused)
@@ -98,6 +102,8 @@ class Orders:
                 return supervisor.resume(wanted.streamlet, wanted.cause) or self._store(wanted.streamlet, None)
             case "restart":
                 return supervisor.restart(wanted.streamlet, wanted.cause)
+            case "scale":
+                return self._scale(wanted, supervisor)
             case "stop-query":
                 return supervisor.stop_query(UnitId(wanted.streamlet, wanted.query), wanted.cause)
             case "upgrade":
@@ -106,6 +112,17 @@ class Orders:
                 self.upgrade = wanted
                 supervisor.handle(Drain(wanted.cause, wanted.within))
         return ""
+
+    def _scale(self, wanted: Request, supervisor: Supervisor) -> str:
+        """Give a streamlet another number of replicas in this run; return the reason for a refusal."""
+        if self.upgrade is not None:
+            return "the run is being upgraded: scale the new version when it is up"
+        try:
+            REPLICAS.read(str(wanted.replicas))
+        except ValueError:
+            return f"the number of replicas must be {REPLICAS.expected}, found {wanted.replicas}"
+        as_planned = wanted.replicas == self._planned.get(wanted.streamlet)
+        return supervisor.scale(wanted.streamlet, None if as_planned else wanted.replicas, wanted.cause)
 
     def _store(self, streamlet: str, cause: str | None) -> str:
         """Store that a streamlet is paused for a cause, or with None that it is not; return no refusal."""

@@ -153,7 +153,8 @@ def run(
         log = RunLog(options.state.logs / "run.log", json=options.json_log, mask=secrets.masked)
         status = StatusFile(options.state.status_file)
         options.state.keep_launch(options.arguments)
-        orders = Orders(options.state, inbox.put, options.check_upgrade, log.note)
+        planned = {streamlet.ref: streamlet.settings.replicas for streamlet in plan.streamlets}
+        orders = Orders(options.state, inbox.put, options.check_upgrade, log.note, planned)
         upgraded = read_outcome(options.state) if options.taken_over else None
         trial = Trial(options.state, upgraded or UpgradeOutcome(""), options.check_return, time.monotonic)
 

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 ELSEWHERE = {
     ("flow run", 0): "tests/streamlets/runner/test_run.py",
     ("flow upgrade", 0): "tests/streamlets/runner/test_run.py",
-    ("flow pause, resume, restart", 0): "tests/cli/test_steering.py",
+    ("flow pause, resume, restart, scale", 0): "tests/cli/test_steering.py",
     ("flow sql", 0): "tests/cli/test_steering.py",
     **{("flow health", code): "tests/cli/test_health.py" for code in (0, 1, 2, 3)},
     ("flow put", 0): "tests/streamlets/ingress/spouts/test_programs_under_test.py",
@@ -89,7 +89,8 @@ def test_the_tables_and_the_tests_have_the_same_codes() -> None:
 
 
 _COLUMNS = {
-    "pause": "flow pause, resume, restart",
+    "pause": "flow pause, resume, restart, scale",
+    "scale": "flow pause, resume, restart, scale",
     "read": "flow topics, tail, checkpoints, dead-letters, spouts, tasks",
     "describe": "flow config, describe, graph",
     "list": "flow streamlets, explain",
@@ -209,20 +210,33 @@ def test_flow_stop_2(flow: Flow, app: Path) -> None:
     assert flow("stop", "--timeout", "soon").code == 2
 
 
-@pytest.mark.parametrize("command", ["pause", "resume", "restart"])
+STEERING: dict[str, tuple[str, ...]] = {"pause": (), "resume": (), "restart": (), "scale": ("2",)}
+"""Commands about a streamlet, with what follows its name."""
+
+
+@pytest.mark.parametrize("command", STEERING)
 def test_flow_pause_1(flow: Flow, app: Path, command: str) -> None:
     """The application is not running, or has never run."""
     for _ in range(2):
-        result = flow(command, "mean")
+        result = flow(command, "mean", *STEERING[command])
         assert (result.code, result.err.splitlines()[0]) == (1, "error: plant is not running")
         _ran(app, RunEnded(2.0, 0, ""))
 
 
-@pytest.mark.parametrize("command", ["pause", "resume", "restart"])
+@pytest.mark.parametrize("command", STEERING)
 def test_flow_pause_2(flow: Flow, app: Path, command: str) -> None:
     """There is no such streamlet."""
     _ran(app, UnitChanged(1.0, unit_id("mean.out"), "running"))
-    assert flow(command, "maen").code == 2
+    assert flow(command, "maen", *STEERING[command]).code == 2
+
+
+@pytest.mark.parametrize("replicas", ["0", "10000", "two", "1.5", ""])
+def test_flow_scale_2(flow: Flow, app: Path, replicas: str) -> None:
+    """The number is not one that a blueprint may have; nothing is sent to the run."""
+    _ran(app, UnitChanged(1.0, unit_id("mean.out"), "running"))
+    result = flow("scale", "mean", replicas)
+    assert result.code == 2
+    assert f"must be a whole number from 1 to 1,000, found `{replicas}`" in result.err
 
 
 def test_flow_sql_1(flow: Flow, app: Path) -> None:

@@ -1,4 +1,4 @@
-"""`flow status`, `stop`, `pause`, `resume` and `restart` with a runner without Spark, a dead one, and none."""
+"""`flow status`, `stop`, `pause`, `resume`, `restart` and `scale` with a runner without Spark, a dead one, and none."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ class Runner:
         with self.state.locked():
             file = StatusFile(self.state.status_file)
             publisher = Publisher([file])
-            orders = Orders(self.state, self.inbox.put, lambda arguments: "")
+            orders = Orders(self.state, self.inbox.put, lambda arguments: "", planned={"mean": 1})
             bench = Bench(["gauges", "mean.out", "store"])
+            bench.units["store"].unscalable = "it is one"
             bench.now = time.time()
             bench.events[:0] = [RunStarted(time.time(), "plant", ("gauges", "mean", "store"))]
             for name in bench.units:
@@ -117,6 +118,34 @@ def test_pause_resume_and_restart_show_the_changes(flow: Flow, runner: Runner, t
     assert {line[10:] for line in result.out.splitlines()} >= {"gauges: running", "store: running"}
     result = flow("pause", "maen", *at)
     assert (result.code, "has no streamlet `maen`; did you mean `mean`?" in result.err) == (2, True)
+
+
+def test_scale_restarts_a_streamlet_with_a_number_for_the_run(flow: Flow, runner: Runner, tmp_path: Path) -> None:
+    """The answer says for how long, and how to keep it; the status shows a number that differs from the blueprint. A
+    paused streamlet is not started. The same number again, and what has no replicas, are refused."""
+    at = ("--path", str(tmp_path))
+    result = flow("scale", "mean", "4", *at)
+    assert result.code == 0, result.err
+    *changes, kept = result.out.splitlines()
+    assert changes[-1][10:] == "mean: running"
+    assert kept == "mean: 4 replicas in this run; to keep the number, set `flow.streamlets.mean.replicas = 4`"
+    assert "replicas" in flow("status", str(tmp_path)).out.splitlines()[2]
+    streamlets = json.loads(flow("status", str(tmp_path), "--format", "json").out)["plant"]["streamlets"]
+    assert {streamlet["ref"]: streamlet["replicas"] for streamlet in streamlets} == {
+        "gauges": None, "mean": 4, "store": None,
+    }  # fmt: skip
+    result = flow("scale", "mean", "4", *at)
+    assert (result.code, result.err.strip()) == (1, "error: `mean` has this number of replicas already")
+    result = flow("scale", "store", "2", *at)
+    assert (result.code, result.err.strip()) == (1, "error: `store` has no replicas: it is one")
+    assert flow("pause", "mean", *at).code == 0
+    result = flow("scale", "mean", "2", *at, "--format", "jsonl")
+    answer = json.loads(result.out.splitlines()[-1])
+    assert (result.code, answer["replicas"], answer["state"]) == (0, 2, "paused")
+    assert "when it is resumed (it is paused)" in flow("scale", "mean", "3", *at).out
+    result = flow("scale", "mean", "1", *at)
+    assert result.code == 0, result.err
+    assert "replicas" not in flow("status", str(tmp_path)).out, "one is what its blueprint has"
 
 
 def test_statements_show_and_stop_queries(flow: Flow, runner: Runner, tmp_path: Path) -> None:

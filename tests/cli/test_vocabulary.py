@@ -29,7 +29,16 @@ OWN_FORMATS = {
 }
 """The commands with more than one form for people, or with formats of other tools."""
 
-FOLLOWING = {"flow pause", "flow restart", "flow resume", "flow run", "flow stop", "flow tail", "flow upgrade"}
+FOLLOWING = {
+    "flow pause",
+    "flow restart",
+    "flow resume",
+    "flow run",
+    "flow scale",
+    "flow stop",
+    "flow tail",
+    "flow upgrade",
+}
 """The commands that print as things happen, so that their data is a JSON object per line."""
 
 MEANINGS = {

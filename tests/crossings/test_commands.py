@@ -41,6 +41,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "restart": ("STREAMLET", "--path", "PATH", "--timeout", "0.2s"),
     "resume": ("STREAMLET", "--path", "PATH", "--timeout", "0.2s"),
     "run": ("PATH", "--available-now"),
+    "scale": ("STREAMLET", "2", "--path", "PATH", "--timeout", "0.2s"),
     "schema": (),
     "spouts": ("PATH",),
     "sql": ("PATH", "-e", "SHOW STREAMS", "--timeout", "0.2s"),

@@ -68,6 +68,7 @@ USES: dict[str, tuple[Use, ...] | str] = {
     "restart": (Use(("restart", "distinct")),),
     "resume": (Use(("resume", "distinct")),),
     "run": "see test_runs_on_damaged_state",
+    "scale": (Use(("scale", "distinct", "2")),),
     "schema": "no state",
     "spouts": (Use(("spouts",)),),
     "sql": (Use(("sql", "-e", "SHOW STREAMS")),),
@@ -178,7 +179,7 @@ def call(state: State, *arguments: str) -> Shown:
     """Call a command in this process."""
     output = io.StringIO()
     named = (*arguments, str(state.directory))
-    if arguments[0] in ("pause", "resume", "restart"):
+    if arguments[0] in ("pause", "resume", "restart", "scale"):
         named = (*arguments, "--path", str(state.directory))
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:

@@ -76,6 +76,7 @@ class TickerUnit:
 
     host = "ticker"
     wall_clock = False
+    unscalable = "tickers do not run on Spark"
 
     def __init__(self, plan: StreamletPlan, topics: Mapping[str, TopicResource], context: HostContext) -> None:
         self.id, self.retry, self.bounded = UnitId(plan.ref), plan.settings.retry, context.bounded
@@ -87,7 +88,7 @@ class TickerUnit:
         self._context = context
         self._stopping = threading.Event()
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start in a thread."""
         self._stopping = threading.Event()
         threading.Thread(target=self._run, args=(run, self._stopping), daemon=True).start()

@@ -72,8 +72,8 @@ class DiscoveryUnit:
         clock: the wall clock of the triggerer.
     """
 
-    host = HOST
-    wall_clock = False
+    host, wall_clock = HOST, False
+    unscalable = "one discovery finds its tasks"
 
     def __init__(
         self, plan: StreamletPlan, topic: TopicResource, context: HostContext, run: int,
@@ -91,7 +91,7 @@ class DiscoveryUnit:
         self._overdue: _Discovery | None = None  # the discovery that was reported
         write_progress(self._file, self._progress)  # a bounded query waits for the discovery of this run
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start in a thread."""
         self._current = current = _Discovery(self, run)
         threading.Thread(target=self._run, args=(current,), name=f"discovery-{self.id.streamlet}", daemon=True).start()

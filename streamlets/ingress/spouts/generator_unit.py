@@ -15,7 +15,7 @@ from streamlets.channels.base import TopicResource
 from streamlets.contract.typed_batch import typed_batch
 from streamlets.ingress.spouts.codecs import Row
 from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
-from streamlets.ingress.spouts.session import GivenUpError, Session, in_thread
+from streamlets.ingress.spouts.session import NO_REPLICAS, GivenUpError, Session, in_thread
 from streamlets.ingress.spouts.streamlet import GeneratorSpout
 from streamlets.ingress.spouts.writer import Committed, RefusedError, TransactionWriter
 from streamlets.runner.events.status import UnitId
@@ -36,6 +36,7 @@ class GeneratorUnit:
 
     host = "spouts"
     wall_clock = False
+    unscalable = NO_REPLICAS
     bounded = True
 
     def __init__(
@@ -48,7 +49,7 @@ class GeneratorUnit:
         self._abandoned = threading.Event()
         self._number = 0
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start the generator."""
         self._number, self._stopping, self._abandoned = run, threading.Event(), threading.Event()
         stopping, abandoned = self._stopping, self._abandoned

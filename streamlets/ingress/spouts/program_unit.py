@@ -20,7 +20,7 @@ from streamlets.ingress.spouts.codecs import CodecError, open_codec
 from streamlets.ingress.spouts.deliveries import Deliveries
 from streamlets.ingress.spouts.output_log import OutputLog
 from streamlets.ingress.spouts.program import Program, ProgramEnd, environment
-from streamlets.ingress.spouts.session import GivenUpError, Session, in_thread
+from streamlets.ingress.spouts.session import NO_REPLICAS, GivenUpError, Session, in_thread
 from streamlets.ingress.spouts.settings import ProgramSettings, program_settings
 from streamlets.project.modules import project_at
 from streamlets.runner.events.status import UnitId
@@ -40,6 +40,7 @@ class ProgramUnit:
 
     host = "spouts"
     wall_clock = False
+    unscalable = NO_REPLICAS
     bounded = True
 
     def __init__(self, plan: StreamletPlan, topics: Mapping[str, TopicResource], context: HostContext) -> None:
@@ -51,7 +52,7 @@ class ProgramUnit:
         self._stop_timeout = timeout.seconds
         self._run: _Run | None = None
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start the program."""
         self._run = _Run(self, run)
 

@@ -18,6 +18,9 @@ from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Progressed, Seen, Started
 
+NO_REPLICAS = "a spout does not run on Spark"
+"""Why a spout has no replicas."""
+
 
 class GivenUpError(Exception):
     """The spout was stopped before it had its lease."""

@@ -40,11 +40,13 @@ class StartUnit:
 
     Arguments:
         last: whether it processes all available data and ends.
+        replicas: the number of tasks that work side by side; None for the setting.
     """
 
     unit: UnitId
     run: int
     last: bool = False
+    replicas: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ class QueryPart:
     unit: UnitId
     retry: Retry
     bounded: bool
+    unscalable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

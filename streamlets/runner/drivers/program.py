@@ -73,8 +73,8 @@ class Program:
     def carry_out(self, order: object) -> None:
         """Carry out an order of the runner; only `ReportState` takes long."""
         match order:
-            case StartUnit(unit, run, last):
-                self._unit(unit).start(run, last=last)
+            case StartUnit(unit, run, last, replicas):
+                self._unit(unit).start(run, last=last, replicas=replicas)
             case DrainUnit(unit):
                 self._unit(unit).drain()
             case StopUnit(unit):
@@ -100,7 +100,7 @@ class Program:
         if isinstance(fact, Became):
             with self._lock:
                 self._units |= {part.id: part for part in fact.parts}
-            parts = tuple(QueryPart(part.id, part.retry, part.bounded) for part in fact.parts)
+            parts = tuple(QueryPart(part.id, part.retry, part.bounded, part.unscalable) for part in fact.parts)
             self._send(UnitBecame(fact.unit, fact.run, parts))
         else:
             self._send(fact)

@@ -24,6 +24,7 @@ from streamlets.runner.drivers.messages import (
     Logged,
     Order,
     Printed,
+    QueryPart,
     ReportState,
     SparkFailed,
     SparkReady,
@@ -52,6 +53,7 @@ class RemoteUnit:
     retry: Retry
     bounded: bool
     driver: DriverProcess = field(repr=False, compare=False)
+    unscalable: str = ""
 
     @property
     def host(self) -> str:
@@ -63,9 +65,9 @@ class RemoteUnit:
         """True: Spark triggers its batches."""
         return True
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start; also starts the driver process if it is not running."""
-        self.driver.start(self.id, run, last=last)
+        self.driver.start(StartUnit(self.id, run, last, replicas))
 
     def drain(self) -> None:
         """Have it end after its running batch."""
@@ -138,17 +140,17 @@ class DriverProcess:
         with self._lock, suppress(OSError):
             self._process = self._process or self._start_process()
 
-    def start(self, unit: UnitId, run: int, *, last: bool = False) -> None:
+    def start(self, order: StartUnit) -> None:
         """Start a run of a unit, in a new process if none is running."""
         with self._lock:
-            self._live[unit] = run
+            self._live[order.unit] = order.run
             try:
                 if self._process is None:
                     self._process = self._start_process()
-                self._process.send(StartUnit(unit, run, last))
+                self._process.send(order)
             except OSError as error:
-                del self._live[unit]
-                self._report(Ended(unit, run, Failure(f"its driver process cannot be started: {error}")))
+                del self._live[order.unit]
+                self._report(Ended(order.unit, order.run, Failure(f"its driver process cannot be started: {error}")))
 
     def send(self, order: Order) -> None:
         """Send an order, unless the process has exited."""
@@ -218,8 +220,7 @@ class DriverProcess:
             case UnitBecame(unit, run, parts):
                 with self._lock:
                     self._live.pop(unit, None)
-                queries = tuple(RemoteUnit(part.unit, part.retry, part.bounded, self) for part in parts)
-                self._report(Became(unit, run, queries))
+                self._report(Became(unit, run, tuple(map(self._unit_of, parts))))
             case Lost(failure):
                 with self._lock:
                     self._live.clear()
@@ -236,6 +237,9 @@ class DriverProcess:
                 self._spark_failed = message
             case StateReport(events):
                 self._state_reports.put(events)
+
+    def _unit_of(self, part: QueryPart) -> RemoteUnit:
+        return RemoteUnit(part.unit, part.retry, part.bounded, self, part.unscalable)
 
     def _gone(self, end: ProcessEnd) -> None:
         shutil.rmtree(self._assignment.session.scratch, ignore_errors=True)

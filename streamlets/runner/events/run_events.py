@@ -133,6 +133,34 @@ class RunStopping(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StreamletScaled(Event):
+    """A streamlet has another number of replicas in this run, from its next start on.
+
+    Arguments:
+        streamlet: its name.
+        replicas: the number; None for its setting.
+        cause: who has requested that.
+    """
+
+    usually = Importance.NOTICE
+
+    streamlet: str
+    replicas: int | None
+    cause: str
+
+    @property
+    def line(self) -> str:
+        number = "as many replicas as in the blueprint"
+        if self.replicas is not None:
+            number = f"{counted(self.replicas, 'replica')} in this run"
+        return f"{self.streamlet}: {number}: {self.cause}"
+
+    def changed(self, status: RunStatus) -> RunStatus:
+        others = {ref: replicas for ref, replicas in status.scaled.items() if ref != self.streamlet}
+        return replace(status, scaled=others if self.replicas is None else others | {self.streamlet: self.replicas})
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded(Event):
     """The run has ended; see docs/exit-codes.md for `exit_code`."""
 

@@ -180,6 +180,7 @@ class StreamletStatus:
         waiting: what it waits for while it is `starting`; empty if unknown.
         waits_since: as in `UnitStatus`.
         waits_until: as in `UnitStatus`.
+        replicas: the requested number of replicas; None if it has as many as in the blueprint.
     """
 
     ref: str
@@ -189,6 +190,7 @@ class StreamletStatus:
     waiting: str = ""
     waits_since: float | None = None
     waits_until: float | None = None
+    replicas: int | None = None
 
     @property
     def since(self) -> float:
@@ -267,6 +269,7 @@ class RunStatus:
         reason: why the run was or is being stopped; empty without a request.
         stopping: whether the run is being drained, or stopped at once.
         without_spark: the streamlets whose Spark is being started.
+        scaled: the requested numbers of replicas that differ from the blueprint, by streamlet.
     """
 
     application: str = ""
@@ -280,6 +283,7 @@ class RunStatus:
     reason: str = ""
     stopping: Literal["", "draining", "stopping"] = ""
     without_spark: frozenset[str] = frozenset()
+    scaled: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def streamlets(self) -> tuple[StreamletStatus, ...]:
@@ -316,9 +320,11 @@ class RunStatus:
         waiting = shown.waiting if shown else ""
         if state == "starting" and ref in self.without_spark:
             waiting = waiting or "starting Spark"
+        replicas = self.scaled.get(ref)
         if shown is None:
-            return StreamletStatus(ref, state, "", units, waiting)
-        return StreamletStatus(ref, state, shown.cause, units, waiting, shown.waits_since, shown.waits_until)
+            return StreamletStatus(ref, state, "", units, waiting, replicas=replicas)
+        since, until = shown.waits_since, shown.waits_until
+        return StreamletStatus(ref, state, shown.cause, units, waiting, since, until, replicas)
 
 
 def wait_text(waiting: str, since: float | None, until: float | None, now: float) -> str:

@@ -58,7 +58,7 @@ def from_json(data: Mapping[str, Any]) -> RunStatus:
 
 
 def _streamlet_to_json(streamlet: StreamletStatus, now: float) -> dict[str, object]:
-    own = {name: getattr(streamlet, name) for name in ("ref", "state", "cause", "waiting")}
+    own = {name: getattr(streamlet, name) for name in ("ref", "state", "cause", "waiting", "replicas")}
     return own | {"units": [_unit_to_json(unit, now) for unit in streamlet.units]}
 
 

@@ -23,7 +23,7 @@ from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, 
 from streamlets.runner.state_directory.trust import require_own_state
 from streamlets.storage.files import write_atomically
 
-Command = Literal["stop", "stop-now", "stop-query", "pause", "resume", "restart", "upgrade"]
+Command = Literal["stop", "stop-now", "stop-query", "pause", "resume", "restart", "scale", "upgrade"]
 
 LOOK_EVERY = 0.2
 """Seconds between two checks for requests; checking an empty directory takes some ten microseconds."""
@@ -46,6 +46,7 @@ class Request:
         arguments: for `upgrade`, the arguments of `flow run` of the new version: path, `--conf` and settings.
         reset: for `upgrade`, queries (or streamlets) whose checkpoints are reset before the new version starts.
         query: for `stop-query`, the query of the streamlet.
+        replicas: for `scale`, the number of replicas of the streamlet.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Request:
     arguments: tuple[str, ...] = ()
     reset: tuple[str, ...] = ()
     query: str = ""
+    replicas: int = 0
 
     @property
     def cause(self) -> str:
@@ -65,7 +67,7 @@ class Request:
 
 _DONE: Mapping[Command, str] = {
     "stop": "stopped", "stop-now": "stopped at once", "stop-query": "stopped", "pause": "paused",
-    "resume": "resumed", "restart": "restarted", "upgrade": "upgraded",
+    "resume": "resumed", "restart": "restarted", "scale": "scaled", "upgrade": "upgraded",
 }  # fmt: skip
 
 
@@ -84,6 +86,7 @@ def request(
     arguments: tuple[str, ...] = (),
     reset: tuple[str, ...] = (),
     query: str = "",
+    replicas: int = 0,
 ) -> Request:
     """Return a request of the current user; see `Request` for the arguments."""
     try:
@@ -99,6 +102,7 @@ def request(
         arguments=arguments,
         reset=reset,
         query=query,
+        replicas=replicas,
     )
 
 

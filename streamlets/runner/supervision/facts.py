@@ -36,13 +36,19 @@ class Unit(Protocol):
     def bounded(self) -> bool:
         """Whether it completes by ending without a failure; otherwise an end without a request is a failure."""
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    @property
+    def unscalable(self) -> str:
+        """Why it has no replicas, as the rest of a sentence about its streamlet; empty if it has."""
+
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start; the unit reports `Started`, `Became` or `Ended`.
 
         Arguments:
             run: the number of the run.
             last: whether the unit processes all available data and then ends: its producers have ended. A unit that
                 reads no topics is never told so.
+            replicas: the number of tasks that work side by side; None for the setting. A unit that is `unscalable` is
+                never told so.
         """
 
     def drain(self) -> None:

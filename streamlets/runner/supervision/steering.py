@@ -1,4 +1,4 @@
-"""Control of a single streamlet while the others go on: pause, resume, restart; and the stop of a single query."""
+"""Control of a single streamlet while the others go on: pause, resume, restart, scale; the stop of a single query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from streamlets.runner.supervision.watched import FINAL, Watched
 
 
 class Steering:
-    """Pauses, resumes and restarts streamlets, and stops queries.
+    """Pauses, resumes, restarts and scales streamlets, and stops queries.
 
     Each of these returns the reason for a refusal, empty if it is carried out.
 
@@ -56,6 +56,31 @@ class Steering:
             return f"`{streamlet}` is paused: resume it"
         for watched in units:
             self._restart(watched, cause)
+        return ""
+
+    def scale(self, streamlet: str, replicas: int | None, cause: str) -> str:
+        """Start a streamlet's queries with a number of replicas from now on; those that are running are drained before.
+
+        Queries that are paused or have ended begin with it when they are started again.
+
+        Arguments:
+            replicas: the number; None for the setting.
+        """
+        if refusal := self._refusal(streamlet):
+            return refusal
+        units = self._roster.of(streamlet)
+        scalable = [watched for watched in units if not watched.unit.unscalable]
+        if not scalable:
+            return f"`{streamlet}` has no replicas: {units[0].unit.unscalable}"
+        if all(watched.replicas == replicas for watched in scalable):
+            return f"`{streamlet}` has this number of replicas already"
+        for watched in scalable:
+            watched.replicas = replicas
+            if watched.state in FINAL or _is_paused(watched) or watched.then == "stop":
+                continue
+            self._restart(watched, cause)
+            if watched.launched and not watched.up:  # it is being started with the previous number
+                watched.then = "restart"
         return ""
 
     def stop(self, unit: UnitId, cause: str) -> str:

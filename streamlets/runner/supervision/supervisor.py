@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from blueprint.wording import counted, span
-from streamlets.runner.events.run_events import RunStopping
+from streamlets.runner.events.run_events import RunStopping, StreamletScaled
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitSplit
 from streamlets.runner.supervision.backoff import delay, may_restart
@@ -199,6 +199,14 @@ class Supervisor:
         self._release()
         return refusal
 
+    def scale(self, streamlet: str, replicas: int | None, cause: str) -> str:
+        """Give a streamlet a number of replicas, see `Steering.scale`; return the reason for a refusal."""
+        refusal = self._steering.scale(streamlet, replicas, cause)
+        if not refusal:
+            self._emit(StreamletScaled(self._clock(), streamlet, replicas, cause))
+        self._release()
+        return refusal
+
     def stop_query(self, unit: UnitId, cause: str) -> str:
         """Drain one query and keep it stopped, see `Steering.stop`; return the reason for a refusal."""
         refusal = self._steering.stop(unit, cause)
@@ -248,7 +256,8 @@ class Supervisor:
             self._steering.finish(watched, "its producers have ended")
 
     def _became(self, watched: Watched, parts: tuple[Unit, ...]) -> None:
-        queries = [Watched(part, self._environment, due=self._timer()) for part in parts]
+        replicas = watched.replicas
+        queries = [Watched(part, self._environment, due=self._timer(), replicas=replicas) for part in parts]
         self._roster.replace(watched, queries)
         names = tuple(part.id.part for part in parts)
         self._emit(UnitSplit(self._clock(), watched.unit.id, names))

@@ -40,6 +40,7 @@ class Watched:
         reads_to: the runs of its producers to whose end its current run reads, then to end; None for a run without an
             end.
         circulated: how many records had come back in its cycle when its current run was started.
+        replicas: the number of replicas that was requested for its next start and those after it; None for its setting.
     """
 
     unit: Unit
@@ -60,6 +61,7 @@ class Watched:
     has_run: bool = False
     reads_to: Runs | None = None
     circulated: int = 0
+    replicas: int | None = None
 
     @property
     def opened(self) -> bool:
@@ -111,7 +113,7 @@ class Watched:
             self.enter("starting")
         elif self.waiting:
             self.enter("starting", self.cause)
-        self.unit.start(self.run, last=reads_to is not None)
+        self.unit.start(self.run, last=reads_to is not None, replicas=self.replicas)
 
     def wait(self, wait: Wait, waiting: str) -> None:
         """Let it wait until its gate is open; a wait goes on if it waits already.

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +114,7 @@ class Site:
         self._spark: Spark | None = None
         self._building = threading.Lock()
         self._context: SparkStreamletContext | None = None
-        self._last = False  # whether the context belongs to a last run
+        self._built_for: tuple[bool, int | None] = False, None  # the arguments of `build` that the context is for
         self.output_modes: dict[str, str] = {}
         self._written: dict[tuple[str, int], BatchWritten] = {}  # not yet requested, oldest first
         self._written_lock = threading.Lock()
@@ -134,20 +134,25 @@ class Site:
             lambda event: context.report(Seen(event)),
         )
 
-    def build(self, unit: UnitId, *, last: bool = False) -> tuple[StreamingWrite | StreamingQuery, ...]:
+    def build(
+        self, unit: UnitId, *, last: bool = False, replicas: int | None = None
+    ) -> tuple[StreamingWrite | StreamingQuery, ...]:
         """Build the queries with the streamlet's logic; only queries that the author starts are running.
 
         Arguments:
             unit: the unit that uses the logic from now on, see `HookedLogic.opened`.
             last: whether they are built for a run that processes all available data and ends, whatever their triggers.
+            replicas: the number of tasks that work side by side; None for the setting.
 
         Raises:
             BaseException: the author's code failed; the queries that it had started are stopped.
         """
         with self._building:
             spark = self._site.spark.spark()
-            if self._context is None or spark is not self._spark or last != self._last:
-                self._context, self._spark, self._last = context_of(self._binding(spark, last=last)), spark, last
+            built_for = last, replicas
+            if self._context is None or spark is not self._spark or built_for != self._built_for:
+                binding = self._binding(spark, self._scaled(replicas), last=last)
+                self._context, self._spark, self._built_for = context_of(binding), spark, built_for
             context = self._context
             self._activate(context.session)
             with _stopping_new_queries_on_failure(context.session):
@@ -175,7 +180,7 @@ class Site:
         self._activate(self._context.session)
         tasks = 0
         if isinstance(trigger, RealTime):
-            require_no_replicas(write, self.plan)
+            require_no_replicas(write, self._scaled(self._built_for[1]))
             require_no_deduplication(write, self.plan, self._site.topics)
             require_reported_inlets(write.query, self.plan, self._site.topics, write.place)
             prepare_for_real_time(self._context.session)
@@ -234,7 +239,7 @@ class Site:
         checkpoint = read_checkpoint(directory)
         plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer has no public access to it
         require_compatible(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
-        replicas = self.plan.settings.replicas
+        replicas = self._scaled(self._built_for[1]).settings.replicas
         for what in limits(replicas, session, checkpoint, plan) if replicas is not None else ():
             self._warn_once(write.query, what)
         with suppress(OSError):  # on a full disk Spark fails, too
@@ -277,8 +282,13 @@ class Site:
         rows = rows_of(write.writer)
         return shuffle_tasks(rows) + sum(channel.source_partitions(rows) for channel in self._site.channels.values())
 
-    def _binding(self, spark: Spark, *, last: bool) -> TopicBinding:
+    def _scaled(self, replicas: int | None) -> StreamletPlan:
+        """Return the plan with a number of replicas; None for the setting."""
         own = self.plan.settings
+        return self.plan if replicas is None else replace(self.plan, settings=replace(own, replicas=replicas))
+
+    def _binding(self, spark: Spark, plan: StreamletPlan, *, last: bool) -> TopicBinding:
+        own = plan.settings
         settings = session_settings(own.replicas, self._site.spark_settings) | dict(own.spark)
         if not own.source_evolution:
             settings[SOURCE_EVOLUTION] = "false"
@@ -288,7 +298,7 @@ class Site:
             channel.prepare(session)
         self.listener.attach(session)
         return TopicBinding(
-            plan=self.plan,
+            plan=plan,
             session=session,
             topics=self._site.topics,
             channels=self._site.channels,

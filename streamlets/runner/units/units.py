@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from blueprint.core_settings import Retry
 from blueprint.model.blueprint import DEAD_LETTERS
-from blueprint.trigger import AvailableNow
+from blueprint.trigger import AvailableNow, RealTime
 from streamlets.api.context import StreamingWrite
 from streamlets.api.hooks import StopCause
 from streamlets.api.retry_options import retry_of
@@ -51,6 +51,7 @@ class _SparkUnit:
 
     host = "spark"
     wall_clock = True
+    unscalable = ""
 
     def __init__(
         self, id: UnitId, site: Site, retry: Retry, workers: Workers, report: Callable[[Fact], None], log: Log
@@ -66,10 +67,11 @@ class _SparkUnit:
         self._queries: dict[str, _StartedQuery] = {}  # by run id
         self._stopping = False
         self._last = False
+        self._replicas: int | None = None
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start in a worker."""
-        self._run, self._queries, self._stopping, self._last = run, {}, False, last
+        self._run, self._queries, self._stopping, self._last, self._replicas = run, {}, False, last, replicas
         self._workers.submit(lambda: self._begin(run))
 
     def drain(self) -> None:
@@ -240,21 +242,24 @@ class _SparkUnit:
 class QueryUnit(_SparkUnit):
     """A query as a unit.
 
-    Its first run starts the query that was built, if given; each later run builds the streamlet again and starts the
-    query with the same name.
+    Its first run starts the query that was built, if given and if it was built for as many replicas; each later run
+    builds the streamlet again and starts the query with the same name.
     """
 
     def __init__(
         self, id: UnitId, site: Site, retry: Retry, workers: Workers, report: Callable[[Fact], None], log: Log,
-        write: StreamingWrite | None = None,
+        write: StreamingWrite | None = None, built_for: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(id, site, retry, workers, report, log)
-        self._write = write
-        self.bounded = write is not None and isinstance(site.trigger(write), AvailableNow)
+        self._write, self._built_for = write, built_for
+        trigger = site.trigger(write) if write is not None else None
+        self.bounded = isinstance(trigger, AvailableNow)
+        self.unscalable = "its trigger is real-time" if isinstance(trigger, RealTime) else ""
 
     def _begin(self, run: int) -> None:
         def work() -> None:
-            write = self._write if self._write is not None and not self._last else self._built()
+            built = self._write if not self._last and self._replicas == self._built_for else None
+            write = built or self._built()
             self._write = None
             self._watch(self._site.start(write, last=self._last), run, write.query)
             stop = self._stopping  # requested while it was starting; a later request finds the query
@@ -265,7 +270,7 @@ class QueryUnit(_SparkUnit):
         self._guarded(run, work)
 
     def _built(self) -> StreamingWrite:
-        for item in self._site.build(self.id, last=self._last):
+        for item in self._site.build(self.id, last=self._last, replicas=self._replicas):
             if isinstance(item, StreamingWrite) and item.query == self.id.part:
                 return item
         raise LoadError(
@@ -284,10 +289,10 @@ class StreamletUnit(_SparkUnit):
     _ended = 0
     _started: int | None = None  # None while they are being started, when no end is the last one
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start in a worker."""
         self._first_failure, self._ended, self._started = None, 0, None
-        super().start(run, last=last)
+        super().start(run, last=last, replicas=replicas)
 
     @property
     def bounded(self) -> bool:
@@ -296,7 +301,7 @@ class StreamletUnit(_SparkUnit):
 
     def _begin(self, run: int) -> None:
         def work() -> None:
-            built = self._site.build(self.id, last=self._last)
+            built = self._site.build(self.id, last=self._last, replicas=self._replicas)
             if not built:
                 self._end(run, _NO_QUERIES)
             elif _all_writes(built):
@@ -315,7 +320,7 @@ class StreamletUnit(_SparkUnit):
             if write.retry
             else self.retry
         )
-        return QueryUnit(id, self._site, retry, self._workers, self._report, self._log, write)
+        return QueryUnit(id, self._site, retry, self._workers, self._report, self._log, write, self._replicas)
 
     def _start_together(self, built: tuple[StreamingWrite | StreamingQuery, ...], run: int) -> None:
         for item in built:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -66,8 +67,8 @@ def run(tmp_path: Path) -> Iterator[Isolated]:
 
 def test_a_crash_in_one_driver_leaves_the_other_running(run: Isolated) -> None:
     """Spark's Java process is killed in one driver, then the process of the other driver: each recovers without an
-    effect on the other one, and no record is lost or duplicated. When the runner itself is killed, no process remains.
-    `test_kinds.py` drains such a run."""
+    effect on the other one, and no record is lost or duplicated. A requested number of replicas reaches the driver, and
+    a new process of it, too. When the runner itself is killed, no process remains. `test_kinds.py` drains one."""
     run.until(lambda: all(run.told(ref, "running") for ref in (*HEAD, *TAIL)))
     tail = run.driver("tail"), run.java("tail")
     java, driver = run.java("head"), run.driver("head")
@@ -82,10 +83,21 @@ def test_a_crash_in_one_driver_leaves_the_other_running(run: Isolated) -> None:
     assert (run.driver("head"), run.java("head")) == head
     assert left_behind([java, *tail]) == []
     run.until(run.exact)
+
+    replicas = (os.cpu_count() or 1) + 1
+    scaled = run.ledger.flow("scale", "double", str(replicas), "--path", str(run.ledger.blueprint))
+    assert scaled.returncode == 0, scaled.stdout + scaled.stderr
+    assert f"double: {replicas} replicas in this run" in scaled.stdout
+    run.driver("head").kill()
+    run.ledger.feed(2)
+    run.until(run.exact)
+    warned = [e for e in run.ledger.run_events() if e["event"] == "unit-warned" and e["streamlet"] == "double"]
+    assert [f"it has {replicas} replicas" in event["what"] for event in warned] == [True, True], "before and after"
+    killed = "its driver process exited (killed by signal 9)"
     causes = {ref: tuple(event["cause"] for event in run.told(ref, "backing-off")) for ref in (*HEAD, *TAIL)}
     assert causes == {
-        **dict.fromkeys(HEAD, ("Spark's Java process exited (killed by signal 9)",)),
-        **dict.fromkeys(TAIL, ("its driver process exited (killed by signal 9)",)),
+        **dict.fromkeys(HEAD, ("Spark's Java process exited (killed by signal 9)", killed)),
+        **dict.fromkeys(TAIL, (killed,)),
     }
     logs = run.ledger.home / "logs"
     assert sorted(entry.name for entry in logs.iterdir() if entry.is_dir()) == ["head", "tail"]

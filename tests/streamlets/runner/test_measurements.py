@@ -73,7 +73,7 @@ class Run:
             report(Ended(MEAN, run))
 
         class Unit(Fake):
-            def start(self, run: int, *, last: bool = False) -> None:
+            def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
                 report(Started(MEAN, run))
                 report(Progressed(run, UnitProgressed(1.0, MEAN, 0, 10, late=3)))
                 threading.Thread(target=end, args=(run,), daemon=True).start()

@@ -138,7 +138,7 @@ def test_a_run_returns_to_the_previous_version(
     """Also when every query failed, which ends a run; otherwise it runs until it is drained."""
 
     class Breaking(Fake):
-        def start(self, run: int, *, last: bool = False) -> None:
+        def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
             super().start(run)
             self.report(Started(self.id, run))
             self.report(Ended(self.id, run, Failure("the state does not fit", fatal="it is wrong")))

@@ -90,14 +90,15 @@ def test_orders_reach_their_unit(program: Any, messages: list[object]) -> None:
         program.carry_out(order)
     assert [unit.calls for unit in program._driver.units] == [["start", "drain"], ["stop", "check"]]
     assert (program._driver.made[earlier].calls, program._driver.made[earlier].run) == (["start", "check"], 7)
-    part = Fake(UnitId("b", "x"), Retry(max_attempts=3), bounded=True)
+    part = Fake(UnitId("b", "x"), Retry(max_attempts=3), bounded=True, unscalable="its trigger is real-time")
     program._driver.report(Became(b, 1, (part,)))
     program.carry_out(StartUnit(part.id, 2))
     assert part.calls == ["start"]
     part.up = False
-    program.carry_out(StartUnit(part.id, 3, last=True))
-    assert part.calls == ["start", "start last"]
-    assert messages == [SparkReady(4711), UnitBecame(b, 1, (QueryPart(part.id, Retry(max_attempts=3), True),))]
+    program.carry_out(StartUnit(part.id, 3, last=True, replicas=4))
+    assert (part.calls, part.replicas) == (["start", "start last"], 4)
+    became = QueryPart(part.id, Retry(max_attempts=3), True, "its trigger is real-time")
+    assert messages == [SparkReady(4711), UnitBecame(b, 1, (became,))]
 
 
 def test_reports_of_units_reach_the_runner(program: Any, messages: list[object]) -> None:

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from streamlets.runner.events.event import Event, fold, json_text
 from streamlets.runner.events.publisher import Publisher
-from streamlets.runner.events.run_events import RunEnded, RunStarted, RunStopping, SparkStarting, SparkUp
+from streamlets.runner.events.run_events import (
+    RunEnded,
+    RunStarted,
+    RunStopping,
+    SparkStarting,
+    SparkUp,
+    StreamletScaled,
+)
 from streamlets.runner.events.status import RATE_WINDOW, OpenTasks, RunStatus, State, UnitId
 from streamlets.runner.events.status_file import StatusFile, read_status
 from streamlets.runner.events.status_json import from_json, to_json
@@ -52,6 +59,7 @@ _EVENTS = st.one_of(
     st.builds(SparkStarting, _TIMES, st.just(_REFS)),
     st.builds(SparkUp, _TIMES, st.just(_REFS[:1])),
     st.builds(UnitSplit, _TIMES, _UNITS, st.just(("x", "y"))),
+    st.builds(StreamletScaled, _TIMES, st.sampled_from(_REFS), st.none() | _COUNTS, _TEXTS),
     st.builds(RunStopping, _TIMES, _TEXTS, st.booleans()),
     st.builds(RunEnded, _TIMES, _COUNTS, _TEXTS),
 )  # fmt: skip

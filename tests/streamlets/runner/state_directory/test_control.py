@@ -17,6 +17,7 @@ from queue import SimpleQueue
 
 import pytest
 
+from streamlets.runner.events.run_events import StreamletScaled
 from streamlets.runner.orders import Orders
 from streamlets.runner.state_directory.control import Control, Request, RunnerGoneError, ask, request
 from streamlets.runner.state_directory.directory import HANDED_OVER, StateDirectory, StateError
@@ -30,7 +31,9 @@ def _orders(state: StateDirectory, bench: Bench) -> Iterator[Orders]:
     """A runner without Spark that carries out requests in a thread."""
     with state.locked():
         inbox: SimpleQueue[Request] = SimpleQueue()
-        orders = Orders(state, inbox.put, lambda arguments: REFUSAL if "bad" in arguments else "")
+        orders = Orders(
+            state, inbox.put, lambda arguments: REFUSAL if "bad" in arguments else "", planned={"a": 2, "b": None}
+        )
         done: SimpleQueue[None] = SimpleQueue()
 
         def work() -> None:
@@ -60,6 +63,30 @@ def test_a_request_is_carried_out_and_answered(tmp_path: Path) -> None:
     with _orders(state, bench) as orders:
         assert list(orders.paused) == ["b"]
     assert list(state.control.iterdir()) == []
+
+
+def test_a_number_of_replicas_is_for_one_run(tmp_path: Path) -> None:
+    """Nothing of it is stored. The number in the blueprint is not a number of the run. Numbers that no blueprint may
+    have are refused, also in a request that `flow scale` has not written, and so is any number during an upgrade."""
+    state, bench = StateDirectory(tmp_path, "app"), Bench("ab")
+
+    def scale(ref: str, replicas: int) -> str:
+        return ask(state, request("scale", streamlet=ref, replicas=replicas), patience=300).refused
+
+    with _orders(state, bench):
+        before = sorted(state.directory.rglob("*"))
+        assert (scale("a", 4), scale("b", 4)) == ("", "")
+        assert scale("a", 2) == ""
+        assert scale("a", 2) == "`a` has this number of replicas already"
+        assert scale("b", 0) == "the number of replicas must be a whole number from 1 to 1,000, found 0"
+        assert "found 10000" in scale("b", 10_000)
+        assert "found -1" in scale("b", -1)
+        assert scale("x", 2) == "there is no streamlet `x`"
+        assert sorted(state.directory.rglob("*")) == before
+        assert ask(state, request("upgrade", arguments=("good",)), patience=300).refused == ""
+        assert scale("b", 3) == "the run is being upgraded: scale the new version when it is up"
+    scaled = [(e.streamlet, e.replicas) for e in bench.events if isinstance(e, StreamletScaled)]
+    assert scaled == [("a", 4), ("b", 4), ("a", None)]
 
 
 def test_an_upgrade_is_checked_before_anything_is_drained(tmp_path: Path) -> None:

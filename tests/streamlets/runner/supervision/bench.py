@@ -34,10 +34,12 @@ class Fake:
     up: bool = False
     host: str = "spark"
     wall_clock: bool = True
+    unscalable: str = ""
+    replicas: int | None = None
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         assert not self.up, f"{self.id} is started while it is running"
-        self.run, self.up = run, True
+        self.run, self.up, self.replicas = run, True, replicas
         self.calls.append("start last" if last else "start")
 
     def drain(self) -> None:

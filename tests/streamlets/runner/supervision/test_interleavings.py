@@ -35,10 +35,10 @@ class _Unit(Fake):
     drained: bool = False
     last: bool = False
 
-    def start(self, run: int, *, last: bool = False) -> None:
+    def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         self.starts(self.id.streamlet)
         self.drained, self.last = False, last
-        super().start(run, last=last)
+        super().start(run, last=last, replicas=replicas)
 
     def drain(self) -> None:
         self.drained = True
@@ -61,6 +61,7 @@ class _Application:
     now: float = 1000.0
     events: list[Event] = field(default_factory=list)
     opened: set[str] = field(default_factory=set)
+    scaled: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.random = rng = random.Random(self.seed)
@@ -160,6 +161,7 @@ class _Application:
             lambda: self.supervisor.pause(rng.choice(self.refs), "paused"),
             lambda: self.supervisor.resume(rng.choice(self.refs), "resumed"),
             lambda: self.supervisor.restart(rng.choice(self.refs), "restarted"),
+            lambda: self._scale(rng.choice(self.refs), rng.randint(1, 3)),
             lambda: self.supervisor.stop_query(rng.choice(list(self.units)), "stopped"),
         ]
         if live:
@@ -179,6 +181,10 @@ class _Application:
         """Let time pass."""
         self.now += seconds
         self.supervisor.tick()
+
+    def _scale(self, ref: str, replicas: int) -> None:
+        if not self.supervisor.scale(ref, replicas, "scaled"):
+            self.scaled[ref] = replicas
 
     def _start_succeeds(self, unit: _Unit) -> None:
         self.supervisor.handle(Started(unit.id, unit.run))
@@ -214,7 +220,9 @@ class _Application:
         raise AssertionError((self, "it does not come to rest"))
 
     def check_rest(self) -> None:
-        """What is not over at rest runs for a reason."""
+        """What is not over at rest runs for a reason, and with its last number of replicas."""
+        for id, unit in self.units.items():
+            assert self.state(id) != "running" or unit.replicas == self.scaled.get(id.streamlet), (self, id)
         if self.supervisor.ending:
             assert self.supervisor.done, self
             return

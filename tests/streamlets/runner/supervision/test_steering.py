@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from blueprint.core_settings import Retry
 from blueprint.quantities import Duration
-from streamlets.runner.events.run_events import RunStopping
+from streamlets.runner.events.run_events import RunStopping, StreamletScaled
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.supervision.facts import Became, Drain, StopNow
@@ -39,6 +39,106 @@ def test_pause_drains_a_streamlet_until_it_is_resumed() -> None:
     bench.started("b")
     bench.supervisor.pause("b", "once more")
     assert bench.units["b"].calls == ["start", "drain"] * 2
+
+
+def test_a_scaled_streamlet_starts_with_its_new_number() -> None:
+    """Its queries are drained together, and keep the number when they fail later. None is the setting again. The same
+    number again is refused."""
+    bench = Bench(["a.x", "a.y", "b"], producers={})
+    for ref in bench.units:
+        bench.started(ref)
+    x, y = bench.units["a.x"], bench.units["a.y"]
+    assert bench.supervisor.scale("a", 4, "scaled by ann") == ""
+    assert bench.events[-1] == StreamletScaled(bench.now, "a", 4, "scaled by ann")
+    assert (bench.state("a.x"), bench.last("a.x").cause) == ("draining", "scaled by ann")
+    assert bench.units["b"].calls == ["start"]
+    bench.ended("a.x")
+    assert x.calls == ["start", "drain"], "both wait for the last one, as they share a session of Spark"
+    bench.ended("a.y")
+    assert (x.calls, y.calls, x.replicas, y.replicas) == (
+        ["start", "drain", "start"],
+        ["start", "drain", "start"],
+        4,
+        4,
+    )
+    for ref in ("a.x", "a.y"):
+        bench.started(ref)
+    bench.ended("a.x", BROKEN)
+    bench.passes(10)
+    assert (x.calls[-1], x.replicas) == ("start", 4)
+    assert bench.supervisor.scale("a", 4, "again") == "`a` has this number of replicas already"
+    assert bench.supervisor.scale("c", 4, "again") == "there is no streamlet `c`"
+    bench.started("a.x")
+    assert bench.supervisor.scale("a", None, "back") == ""
+    bench.ended("a.x")
+    bench.ended("a.y")
+    assert (x.replicas, y.replicas) == (None, None)
+    bench.supervisor.handle(Drain())
+    assert bench.supervisor.scale("a", 2, "too late") == "the run is ending"
+
+
+def test_what_rests_is_scaled_and_not_started() -> None:
+    """A streamlet that is paused, completed, stopped or failed begins with the number when someone starts it."""
+    bench = Bench("abcde", producers={}, retry=Retry(max_attempts=0))
+    for ref in bench.units:
+        bench.started(ref)
+    bench.supervisor.pause("a", "paused")
+    bench.ended("a")
+    bench.ended("b", Failure("wrong", fatal="for good"))
+    bench.units["c"].bounded = True
+    bench.ended("c")
+    bench.supervisor.stop_query(unit_id("d"), "stopped")
+    bench.ended("d")
+    before = {ref: bench.state(ref) for ref in "abcd"}
+    assert before == {"a": "paused", "b": "failed", "c": "completed", "d": "stopped"}
+    for ref in "abcd":
+        assert bench.supervisor.scale(ref, 3, "scaled") == ""
+    bench.passes(1000)
+    assert {ref: bench.state(ref) for ref in "abcd"} == before
+    assert bench.supervisor.resume("a", "resumed") == ""
+    for ref in "bcd":
+        assert bench.supervisor.restart(ref, "restarted") == ""
+    bench.passes(0)
+    assert [bench.units[ref].replicas for ref in "abcd"] == [3, 3, 3, 3]
+
+
+def test_a_streamlet_may_be_scaled_while_it_starts_or_waits() -> None:
+    """It starts once more with the new number if it was started with the old one, also when it has become queries, and
+    a back-off ends. A stop of a query is kept."""
+    bench = Bench("abc", producers={})
+    assert bench.supervisor.scale("a", 2, "scaled") == ""
+    bench.started("a")
+    assert bench.units["a"].calls == ["start", "drain"]
+    bench.ended("a")
+    assert (bench.units["a"].calls, bench.units["a"].replicas) == (["start", "drain", "start"], 2)
+    assert bench.supervisor.scale("b", 2, "scaled") == ""
+    bench.units["b.x"] = Fake(unit_id("b.x"))
+    bench.supervisor.handle(Became(unit_id("b"), bench.units["b"].run, (bench.units["b.x"],)))
+    bench.passes(0)
+    assert bench.units["b.x"].replicas == 2
+    bench.started("c")
+    bench.ended("c", BROKEN)
+    assert bench.state("c") == "backing-off"
+    assert bench.supervisor.scale("c", 2, "scaled") == ""
+    bench.passes(0)
+    assert (bench.units["c"].calls, bench.units["c"].replicas) == (["start", "start"], 2)
+    bench.started("c")
+    bench.supervisor.stop_query(unit_id("c"), "stopped")
+    assert bench.supervisor.scale("c", 5, "scaled") == ""
+    bench.ended("c")
+    assert bench.state("c") == "stopped"
+
+
+def test_only_units_with_replicas_are_scaled() -> None:
+    """A spout has none; the discovery of a batch source goes on while its queries are restarted."""
+    bench = Bench(["spout", "source.discovery", "source.tasks"], producers={})
+    for ref, reason in (("spout", "a spout does not run on Spark"), ("source.discovery", "there is one")):
+        bench.units[ref].unscalable = reason
+    for ref in bench.units:
+        bench.started(ref)
+    assert bench.supervisor.scale("spout", 2, "scaled") == "`spout` has no replicas: a spout does not run on Spark"
+    assert bench.supervisor.scale("source", 2, "scaled") == ""
+    assert (bench.units["source.discovery"].calls, bench.units["source.tasks"].calls) == (["start"], ["start", "drain"])
 
 
 def test_a_stopped_query_is_over_and_the_others_go_on() -> None:

@@ -226,7 +226,7 @@ def test_a_query_that_fails_while_the_next_one_starts_ends_with_it() -> None:
         return other
 
     other.stop = lambda: ends(other, None)
-    site.build = lambda unit, *, last: (mine, StreamingWrite("other", None))  # type: ignore[arg-type]
+    site.build = lambda unit, *, last, replicas: (mine, StreamingWrite("other", None))  # type: ignore[arg-type]
     site.start = start
     unit = StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None)
     unit.start(1)
@@ -242,7 +242,7 @@ def test_a_query_that_another_process_had_built_is_started() -> None:
     Spark is not running."""
     query, facts = FakeQuery([_report(0, 10)]), SimpleQueue[Fact]()
     site: Any = FakeSite(query, {})
-    site.build = lambda unit, *, last: (StreamingWrite("other", None), StreamingWrite("out", None))  # type: ignore[arg-type]
+    site.build = lambda unit, *, last, replicas: (StreamingWrite("other", None), StreamingWrite("out", None))  # type: ignore[arg-type]
     unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None)
     unit.start(4)
     assert _next(facts, Started) == Started(unit.id, 4)
@@ -264,8 +264,8 @@ def test_a_last_run_is_built_for_its_end() -> None:
     site: Any = FakeSite(query, {}, bounded=False)
     site.followups.unwritten = lambda name: unwritten[0]
 
-    def build(unit: UnitId, *, last: bool) -> tuple[StreamingWrite, ...]:
-        calls.append(("build", last))
+    def build(unit: UnitId, *, last: bool, replicas: int | None) -> tuple[StreamingWrite, ...]:
+        calls.append(("build", last, replicas))
         return (written,)
 
     def start(write: StreamingWrite, *, last: bool) -> FakeQuery:
@@ -281,7 +281,7 @@ def test_a_last_run_is_built_for_its_end() -> None:
     unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None, written)
     unit.start(1, last=True)
     _next(facts, Started)
-    assert calls == [("build", True), ("start", True)]
+    assert calls == [("build", True, None), ("start", True)]
     assert ends().failure == Failure(unwritten[0])
     unwritten[0] = ""
     unit.start(2, last=True)
@@ -289,7 +289,28 @@ def test_a_last_run_is_built_for_its_end() -> None:
     assert ends().failure is None
     unit.start(3)
     _next(facts, Started)
-    assert calls[-2:] == [("build", False), ("start", False)]
+    assert calls[-2:] == [("build", False, None), ("start", False)]
+
+
+def test_a_query_is_built_again_for_another_number_of_replicas() -> None:
+    """The query that was built with the streamlet is used only if it was built for as many."""
+    query, facts, calls = FakeQuery([_report(0, 10)]), SimpleQueue[Fact](), list[object]()
+    built: Any = StreamingWrite("out", None)  # type: ignore[arg-type]
+    site: Any = FakeSite(query, {}, bounded=False)
+
+    def build(unit: UnitId, *, last: bool, replicas: int | None) -> tuple[StreamingWrite, ...]:
+        calls.append(replicas)
+        return (built,)
+
+    site.build, site.start = build, lambda write, *, last: query
+    for built_for, replicas, expected in ((2, 2, []), (2, 4, [4]), (None, 4, [4]), (2, None, [None]), (None, None, [])):
+        calls.clear()
+        unit = QueryUnit(
+            UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None, built, built_for
+        )
+        unit.start(1, replicas=replicas)
+        _next(facts, Started)
+        assert calls == expected
 
 
 _MODULE = '''
@@ -430,7 +451,7 @@ def test_no_queries_is_a_failure_for_good() -> None:
     """A logic without queries fails for good at once."""
     facts: SimpleQueue[Fact] = SimpleQueue()
     site: Any = FakeSite(FakeQuery([]), {}, bounded=False)
-    site.build = lambda unit, *, last: ()
+    site.build = lambda unit, *, last, replicas: ()
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
     failure = _next(facts, Ended).failure
     assert failure is not None
@@ -444,7 +465,7 @@ def test_queries_the_runner_starts_become_units_of_their_own() -> None:
     writes = (StreamingWrite("x", None), StreamingWrite("y", None, retry=options))  # type: ignore[arg-type]
     plan = SimpleNamespace(settings=SimpleNamespace(retry_set=frozenset({"random_factor"})))
     site: Any = FakeSite(FakeQuery([]), {}, bounded=False)
-    site.build, site.plan = lambda unit, *, last: writes, plan
+    site.build, site.plan = lambda unit, *, last, replicas: writes, plan
     StreamletUnit(UnitId("a", ""), site, Retry(), Workers(1), facts.put, lambda _, text: None).start(1)
     parts = _next(facts, Became).parts
     assert [str(part.id) for part in parts] == ["a.x", "a.y"]
