@@ -2,9 +2,9 @@
 
     python -m benchmarks.resources [--runs 40] [--queries 8]
 
-Each case runs an application to its end, with an accident at a random moment or at a step of the deletion, and then
-runs it again without one. Most cases have two spouts and need no Spark; in the others a spout, a batch source, a SQL
-streamlet and a sink. What is checked:
+Each case runs an application to its end, with an accident after a random event of the run or at a step of the
+deletion, and then runs it again without one. Most cases have two spouts and need no Spark; the others have a spout, a
+batch source, a SQL streamlet and a sink. What is checked:
 
 * something is deleted only if all streamlets had completed and nothing had asked the run to end;
 * after a clean end, no topic and no checkpoint is left;
@@ -39,6 +39,7 @@ from streamlets.storage.crash import VARIABLE
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PATIENCE = 600.0
+_POLL = 0.01
 
 SPOUTS = """
 blueprint {
@@ -190,12 +191,12 @@ class Application:
         lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
         return Counter(int(json.loads(line)["number"]) for line in lines)
 
-    def run(self, accident: str = "none", after: float = 0.0, isolation: str = "none", mode: str = "standard") -> Run:
+    def run(self, accident: str = "none", after: int = 0, isolation: str = "none", mode: str = "standard") -> Run:
         """Run it to its end.
 
         Arguments:
             accident: one of `ACCIDENTS`.
-            after: seconds after which a signal or a request to stop is sent.
+            after: the number of events after which a signal or a request to stop is sent.
             isolation: the value of `--isolation`.
             mode: the value of `--resources`.
         """
@@ -213,7 +214,7 @@ class Application:
             start_new_session=True,
         )  # fmt: skip
         with killed_at_end(process):
-            self._strike(process, accident, after)
+            self._strike(process, accident, log, after)
             output, _ = process.communicate(timeout=PATIENCE)
         lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
         events = []
@@ -222,12 +223,13 @@ class Application:
                 events.append(json.loads(line))
         return Run(process.returncode, tuple(events), output)
 
-    def _strike(self, process: subprocess.Popen[str], accident: str, after: float) -> None:
+    def _strike(self, process: subprocess.Popen[str], accident: str, log: Path, after: int) -> None:
         if accident not in ("SIGINT", "SIGTERM", "SIGKILL", "stop"):
             return
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(after)
-            return
+        while not log.exists() or len(log.read_bytes().splitlines()) < after:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_POLL)
+                return
         if accident == "stop":
             command = [sys.executable, "-m", "cli.main", "stop", str(self.directory)]
             environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
@@ -242,7 +244,7 @@ class Application:
             process.send_signal(getattr(signal, accident))
 
 
-def case(accident: str, after: float = 0.0, isolation: str = "none", *, queries: bool) -> str:
+def case(accident: str, after: int = 0, isolation: str = "none", *, queries: bool) -> str:
     """Run a case in a new directory; return `deleted` or `kept`, for its first run.
 
     Raises:
@@ -254,12 +256,15 @@ def case(accident: str, after: float = 0.0, isolation: str = "none", *, queries:
         first = application.run(accident, after, isolation)
         left, begun = application.left, (application.state / "deletion.json").exists()
         complete = begun or (first.clean and first.deleted)
-        where = f"{accident} after {after:.1f} s: exit code {first.code}, left {left}\n{first.output}"
+        where = f"{accident} after {after} events: exit code {first.code}, left {left}\n{first.output}"
         signals = (-signal.SIGTERM, -signal.SIGINT, 130)  # before the run has taken them
-        assert first.code in {"none": (0,), "fail": (1,)}.get(accident, (0, -signal.SIGKILL, *signals)), where
+        assert first.code in {"none": (0,), "fail": (1,)}.get(accident, (0, -signal.SIGKILL, *signals, int(begun))), (
+            where
+        )
         if first.deleted or begun:
             assert first.clean, f"deleted after an end that was not clean: {where}"
-        if first.clean and first.code == 0:
+        stopped = accident in ("SIGINT", "SIGTERM", "stop") and not first.deleted  # after its last streamlet had ended
+        if first.clean and first.code == 0 and not stopped:
             assert not left, f"not all was deleted: {where}"
         (_check_sink if queries else _check_topics)(application, complete, where)
         return "deleted" if complete else "kept"
@@ -292,15 +297,14 @@ def _check_sink(application: Application, complete: bool, where: str) -> None:
     assert not missing, f"missing {missing}: {where}"
 
 
-def _duration(*, queries: bool) -> float:
-    """Return the seconds of a run without an accident."""
+def _events(*, queries: bool) -> int:
+    """Return the number of events of a run without an accident."""
     with tempfile.TemporaryDirectory(prefix="resources-") as directory:
         application = Application(Path(directory), queries)
         application.write()
-        started = time.monotonic()
         run = application.run()
         assert run.clean, run.output
-        return time.monotonic() - started
+        return len(run.events)
 
 
 def main() -> None:
@@ -312,18 +316,18 @@ def main() -> None:
     options = arguments.parse_args()
     choose = random.Random(options.seed)
     kinds = {number < options.queries for number in range(options.runs)}
-    longest = {queries: _duration(queries=queries) for queries in kinds}
+    most = {queries: _events(queries=queries) for queries in kinds}
     results: Counter[tuple[str, str]] = Counter()
     accidents = [*ACCIDENTS, *choose.choices(ACCIDENTS[1:6], k=max(0, options.runs - len(ACCIDENTS)))]
     choose.shuffle(accidents)
     for number, accident in enumerate(accidents[: options.runs], 1):
         queries = number <= options.queries
-        after = choose.uniform(0.1, 1.1) * longest[queries]
+        after = choose.randint(1, most[queries])
         isolation = "process" if queries and number % 4 == 0 else "none"
         result = case(accident, after, isolation, queries=queries)
         results[accident.partition(":")[0], result] += 1
         kind = "queries" if queries else "spouts"
-        print(f"{number:3}  {kind:8} {accident:28} {after:5.1f} s  {isolation:8} {result}", flush=True)
+        print(f"{number:3}  {kind:8} {accident:28} {after:3} events  {isolation:8} {result}", flush=True)
     print(f"\n{options.runs} runs: nothing was deleted unless the end was clean, and every second run was complete")
     for (accident, result), count in sorted(results.items()):
         print(f"{accident:28} {result:8} {count}")

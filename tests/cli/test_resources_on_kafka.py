@@ -89,6 +89,16 @@ def test_a_topic_that_was_there_before_is_not_deleted(application: KafkaApplicat
     assert application.numbers() == [0, 1, 2]
 
 
+def test_a_topic_that_was_deleted_by_other_means_begins_without_writers(application: KafkaApplication) -> None:
+    """After `--fresh`, the spout begins again: what the cluster knows of its position is about the deleted topic."""
+    assert application.run("keep").code == 0
+    numbers = application.topic("numbers")
+    numbers.cluster.delete(numbers.name)
+    fresh = application.run("keep", "--fresh", "--yes")
+    assert fresh.code == 0, fresh.err + fresh.out
+    assert application.numbers() == [0, 1, 2]
+
+
 def test_dead_letters_of_the_cluster_are_kept_and_found(application: KafkaApplication) -> None:
     """They are shown after the deletion of everything else, and another run adds its own."""
     for letters in (1, 2):

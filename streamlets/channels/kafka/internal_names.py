@@ -86,6 +86,22 @@ def require_own(writers: CompactedTable, topic: str, application: str) -> None:
     _require(_claims(writers.entries(), topic), topic, application)
 
 
+def forget_writers(writers: CompactedTable, topic: str, prefix: str) -> None:
+    """Remove the entries of an application's writers of a topic that was just created: they are of an earlier topic.
+
+    Arguments:
+        writers: the entries of writers.
+        topic: the name of the topic.
+        prefix: the beginning of the names of the application's writers.
+
+    Raises:
+        ClusterError: the cluster does not answer, or does not allow it.
+    """
+    for key in writers.entries():
+        if is_writer(key, topic) and key.startswith(f"{topic}/{prefix}"):
+            writers.remove(key)
+
+
 def forget_topic(writers: CompactedTable, topic: str, application: str) -> None:
     """Remove the entries of a deleted topic's writers, and the application's claim of it.
 

@@ -63,7 +63,10 @@ class RunResources:
         Arguments:
             ending: returns why the run is being stopped; "" if it is not.
         """
-        if self.mode != "standard" or ending():
+        if self.mode != "standard":
+            return ""
+        if cause := ending():
+            self._report(Outcome("checkpoints", self.plan.name, "", "kept", cause))
             return ""
         try:
             deleted = self._delete(lambda: bool(ending()))

@@ -12,7 +12,7 @@ from streamlets.channels.base import Difference, TopicResource
 from streamlets.channels.kafka.clusters import ClusterState, ClusterTopic
 from streamlets.channels.kafka.comparison import CONFIG, PARTITIONS, differences
 from streamlets.channels.kafka.identity import Identity
-from streamlets.channels.kafka.internal_names import claim, forget_topic, require_own
+from streamlets.channels.kafka.internal_names import claim, forget_topic, forget_writers, require_own
 from streamlets.channels.kafka.reader_groups import delete_group
 from streamlets.channels.kafka.remembered import remember
 from streamlets.channels.kafka.topic_settings import TopicSettings
@@ -71,6 +71,8 @@ class AdministeredTopic(TopicResource):
                 self.name, settings.partitions or -1, settings.replicas or -1, settings.config
             )
         self.require(created=created)
+        if created:  # one of its name was deleted by other means, or in a deletion that was abandoned
+            forget_writers(self.state.writers, self.name, self._identity.writers)
         remember(self.plan, self._directory)
         self.publish(contracts)
 
