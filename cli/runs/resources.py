@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -122,13 +122,15 @@ def _confirm(state: StateDirectory, outcomes: Sequence[Outcome]) -> None:
     Raises:
         click.UsageError: the standard input is not a terminal.
     """
+    from blueprint.settings.secret_texts import masked
+
     deleted = [outcome for outcome in outcomes if outcome.result != "kept"]
     kept = [outcome for outcome in outcomes if outcome.result == "kept"]
     for title, some in (("to be deleted:", deleted), ("kept:", kept)):
         if some:
             click.echo(title, err=True)
         for outcome in some:
-            detail = f" ({outcome.detail})" if outcome.detail else ""
+            detail = f" ({masked(outcome.detail)})" if outcome.detail else ""
             click.echo(f"  {outcome.resource} {outcome.name}{detail}", err=True)
     if not sys.stdin.isatty():
         raise click.UsageError("nothing was deleted; add --yes to confirm")
@@ -138,4 +140,8 @@ def _confirm(state: StateDirectory, outcomes: Sequence[Outcome]) -> None:
 
 
 def _print(outcome: Outcome, form: str) -> None:
+    """Print an outcome; an error of a client in it may have a password in an address."""
+    from blueprint.settings.secret_texts import masked
+
+    outcome = replace(outcome, detail=masked(outcome.detail))
     click.echo(json.dumps(asdict(outcome)) if form in _JSON else outcome.line)
