@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.kills.batch_source import BatchSource
 from benchmarks.kills.drains import Drains
+from benchmarks.kills.finite import Finite
 from benchmarks.kills.harness import Journal, kill_repeatedly, kinds
 from benchmarks.kills.java import Java
 from benchmarks.kills.kafka import Deduplicated, Kafka
@@ -51,6 +52,7 @@ TARGETS: dict[str, Callable[..., Target]] = {
     "drains": Drains,
     "replicas": Replicas,
     "replicas-kafka": ReplicasOnKafka,
+    "finite": Finite,
 }
 """What can be killed, by name."""
 

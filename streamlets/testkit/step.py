@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from blueprint.trigger import AvailableNow, Trigger
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.execution import start
+from streamlets.runner.checkpoints.checkpoint import read_checkpoint
 from streamlets.runner.checkpoints.repair import remove_temporary_files
+from streamlets.runner.checkpoints.watermark import BATCHES_WITHOUT_ROWS, with_batch_after_watermark
 from streamlets.spark.failure import failure_of
 from streamlets.spark.session import abandon_call
 from streamlets.testkit.failures import StepFailedError, TestkitError
@@ -150,7 +152,10 @@ def run_until(
 
 def _start(write: StreamingWrite, context: SparkStreamletContext, trigger: Trigger | None) -> StreamingQuery:
     try:
-        remove_temporary_files(Path(context.checkpoint_dir(write.query)))  # a step that was stopped may have left one
+        checkpoint = Path(context.checkpoint_dir(write.query))
+        remove_temporary_files(checkpoint)  # a step that was stopped may have left one
+        if context.session.conf.get(BATCHES_WITHOUT_ROWS, "true") == "true":
+            with_batch_after_watermark(read_checkpoint(checkpoint), time.time())
         return start(write, context, trigger)
     except Exception as error:
         raise _step_error(f"{context.streamlet_ref}.{write.query}", error) from error

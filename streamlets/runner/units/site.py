@@ -25,6 +25,7 @@ from streamlets.runner.checkpoints.compatibility import (
     store_windows,
 )
 from streamlets.runner.checkpoints.repair import repair, require_complete
+from streamlets.runner.checkpoints.watermark import BATCHES_WITHOUT_ROWS, with_batch_after_watermark
 from streamlets.runner.events.record_events import RecordsLate
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import CheckpointRepaired, UnitWarned
@@ -174,8 +175,8 @@ class Site:
             CheckpointMisfitError: it is incompatible with its checkpoint.
         """
         assert self._context is not None, "a query is built before it is started"
-        self._prepare_checkpoint(write, self._context.session)
         trigger = AvailableNow() if last else self.trigger(write)
+        self._prepare_checkpoint(write, self._context.session, trigger)
         writer = with_trigger(write.writer, trigger) if trigger else write.writer
         self._activate(self._context.session)
         tasks = 0
@@ -226,7 +227,7 @@ class Site:
         """Return the exit of Spark as a failure, which is the cause of any other error; None if it is running."""
         return self._site.spark.failure()
 
-    def _prepare_checkpoint(self, write: StreamingWrite, session: SparkSession) -> None:
+    def _prepare_checkpoint(self, write: StreamingWrite, session: SparkSession, trigger: Trigger | None) -> None:
         """Repair damage before Spark reads the checkpoint, and refuse a query that is incompatible with it."""
         assert self._context is not None, "a query is built before it is started"
         directory, channels = self._site.checkpoints / self.plan.ref / write.query, self._site.channels.values()
@@ -237,6 +238,9 @@ class Site:
             self._site.report(Seen(repaired))
         require_complete(directory, drops_known_batches(write, self.plan.ref, channels))
         checkpoint = read_checkpoint(directory)
+        batches_without_rows = session.conf.get(BATCHES_WITHOUT_ROWS, "true") == "true"
+        if batches_without_rows and not isinstance(trigger, RealTime):
+            checkpoint = with_batch_after_watermark(checkpoint, time.time())
         plan = plan_tree(write.writer._df)  # noqa: SLF001 - Spark's writer has no public access to it
         require_compatible(checkpoint, plan, source_evolution=session.conf.get(SOURCE_EVOLUTION, "false") == "true")
         replicas = self._scaled(self._built_for[1]).settings.replicas

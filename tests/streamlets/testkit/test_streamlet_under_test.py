@@ -24,6 +24,7 @@ from streamlets import (
     VolumeMount,
     triggers,
 )
+from streamlets.runner.checkpoints.watermark import BATCHES_WITHOUT_ROWS
 from streamlets.testkit import StepFailedError, Testkit, TestkitError, preview
 
 pytestmark = pytest.mark.spark
@@ -134,6 +135,21 @@ def test_a_window_is_output_in_the_step_that_closes_it(kit: Testkit) -> None:
     third = app.step()
     assert (third.rows_in, third.late, app.outlet("averages").take()) == (1, 1, [])
     assert app.outlet("averages").all() == [{"src": "a", "value": 2.0}]
+
+
+def test_a_window_is_output_after_a_stop_behind_the_batch_that_closed_it(kit: Testkit) -> None:
+    """Spark emits it in a batch without rows. A query that was killed before that batch emits it at its next start,
+    although no row has come, and once."""
+    app = kit.streamlet(MovingAverage, spark={BATCHES_WITHOUT_ROWS: "false"})
+    app.inlet("readings").put([reading("a", 0, 1.0), reading("a", 5, 7.0)])
+    assert app.step().rows_in == 2
+    assert app.outlet("averages").all() == []
+    app.context.session.conf.set(BATCHES_WITHOUT_ROWS, "true")
+    assert [app.step().rows_in, app.step().rows_in] == [0, 0]
+    assert app.outlet("averages").all() == [{"src": "a", "value": 1.0}]
+    app.inlet("readings").put([reading("a", 9, 1.0)])
+    assert app.step().rows_in == 1
+    assert app.outlet("averages").all() == [{"src": "a", "value": 1.0}, {"src": "a", "value": 7.0}]
 
 
 def test_one_query_writes_several_outlets_and_dead_letters(kit: Testkit) -> None:
