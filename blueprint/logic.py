@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from blueprint.core_settings import ApplicationSettings
 from blueprint.diagnostics import Diagnostic, Span
-from blueprint.hocon.values import Value
 from blueprint.plan import StreamletPlan
 
 if TYPE_CHECKING:  # descriptors are compared by a few commands only
@@ -25,7 +24,6 @@ class Buildable:
         slow_topics: the channel of each of its topics on a channel without real-time support, by topic id.
         channels: the channel of each of its topics, by topic id.
         spark_places: the places of its Spark settings, by full name.
-        parameters: the configured values of its parameters by key, with their places, for findings inside of texts.
         state: whether to determine the state columns of its queries, for which Spark runs a batch without rows.
     """
 
@@ -35,7 +33,6 @@ class Buildable:
     channels: Mapping[str, str] = field(default_factory=dict)
     spark_places: Mapping[str, Span] = field(default_factory=dict)
     state: bool = False
-    parameters: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from blueprint.avro.model import Contract
 from blueprint.catalog import SPARK, Kind, SparkArtifacts, StreamletDescriptor
 from blueprint.core_settings import ApplicationSettings, Extra, InletSettings, OnInvalid, StreamletSettings
+from blueprint.hocon.text_place import TextPlace
 
 STATE_DIRECTORY = ".flow"
 """The name of the default state directory, next to the blueprint; `--state-dir` sets another one."""
@@ -90,6 +91,7 @@ class StreamletPlan:
         kind: what runs it.
         tasks: the id of the topic with its tasks; None if its kind has none.
         secrets: the values of the application's secrets, as its configuration defines them.
+        texts: the places of the texts among the parameters that a file configures, by key.
         version: the version of the application, which the run sets and dead letters have; "" outside of a run.
     """
 
@@ -106,6 +108,7 @@ class StreamletPlan:
     kind: Kind = SPARK
     tasks: str | None = None
     secrets: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    texts: Mapping[str, TextPlace] = field(default_factory=dict, repr=False, compare=False)
     version: str = ""
 
 

@@ -40,7 +40,6 @@ def buildable(draft: Draft, *, state: bool = False) -> BuildableApplication:
                 },
                 spark_places(draft.settings, ref),
                 state,
-                draft.section(ref, "parameters"),
             )
             for ref, entry in draft.blueprint.streamlets.items()
             if _is_buildable(draft, ref)

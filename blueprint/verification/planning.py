@@ -9,7 +9,8 @@ from typing import Any
 
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.catalog import ChannelTraits, StreamletDescriptor, TopicSettings
-from blueprint.hocon.values import is_null, plain
+from blueprint.hocon.text_place import TextPlace
+from blueprint.hocon.values import Scalar, is_null, plain
 from blueprint.model.blueprint import DEAD_LETTERS, Role, task_topic
 from blueprint.model.draft import Draft
 from blueprint.model.wiring import PortKey
@@ -87,6 +88,11 @@ def streamlet_plan(
         kind=descriptor.kind,
         tasks=task_topic(ref) if descriptor.kind.tasks else None,
         secrets=draft.secrets,
+        texts={
+            key: TextPlace.of(value)
+            for key, value in draft.section(ref, "parameters").items()
+            if isinstance(value, Scalar) and isinstance(value.value, str)
+        },
     )
 
 

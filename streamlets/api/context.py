@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+    from blueprint.hocon.text_place import TextPlace
     from blueprint.plan import OutletPlan, TopicPlan
     from blueprint.trigger import Trigger
     from streamlets.api.source_location import SourceLocation
@@ -109,6 +110,8 @@ class SparkStreamletContext:
         on_batch: called with each batch that a sink has written outside of the application, if it is counted.
         state: the state directory, which distinguishes the application from others.
         print_line: prints a line for the people who watch the run; may be called from any thread.
+        texts: the places of the texts among its parameters, by key; where they are not known, locations in a text have
+            the name of the parameter instead of a file.
         inlet_sources: the names in checkpoints of the sources of those inlets that the logic has read.
 
     Example:
@@ -127,6 +130,7 @@ class SparkStreamletContext:
     on_batch: Callable[[BatchWritten], None] | None = None
     state: Path = Path()
     print_line: Callable[[str], None] = print
+    texts: Mapping[str, TextPlace] = field(default_factory=dict)
     inlet_sources: set[str] = field(default_factory=set)
 
     def path(self, setting: str) -> Path:

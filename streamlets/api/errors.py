@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from blueprint.diagnostics import Span
 from streamlets.api.source_location import SourceLocation, author_location
 
 
@@ -32,5 +33,10 @@ class StreamletError(Exception):
         self.code = code
         self.also = also
         self.place = place or author_location()
-        span = self.place.span if self.place else None
-        super().__init__(f"{message}\n  at {span.file}, line {span.line}" if span else message)
+        super().__init__(f"{message}\n  at {_words(self.place.span)}" if self.place else message)
+
+
+def _words(span: Span) -> str:
+    """Return a place in words. A line of Python has one call; one of statements may have several."""
+    line = f"{span.file}, line {span.line}"
+    return line if span.file.endswith(".py") else f"{line}, column {span.column}"

@@ -22,7 +22,8 @@ _INSTALLED = tuple(sysconfig.get_paths()[kind] + os.sep for kind in ("stdlib", "
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
-    """A location as in Python's code objects: lines start at 1, columns at 0 and count bytes of UTF-8."""
+    """A location as in Python's code objects: lines start at 1, columns at 0 and count bytes of UTF-8; characters in
+    files with statements."""
 
     file: str
     line: int
@@ -30,9 +31,14 @@ class SourceLocation:
     end_line: int
     end_column: int
 
+    @classmethod
+    def of(cls, span: Span) -> SourceLocation:
+        """Return the location of a place in statements."""
+        return cls(span.file, span.line, span.column - 1, span.end_line, span.end_column - 1)
+
     @property
     def span(self) -> Span:
-        """The location in characters. It reads the file, so use it to report something, not in a declaration."""
+        """The location in characters. It reads a file of Python: use it to report something, not in a declaration."""
         return Span(
             display_path(self.file),
             self.line,
@@ -42,7 +48,7 @@ class SourceLocation:
         )
 
     def _characters(self, line: int, column: int) -> int:
-        text = linecache.getline(self.file, line).encode()
+        text = linecache.getline(self.file, line).encode() if self.file.endswith(".py") else b""
         return len(text[:column].decode(errors="replace")) + 1 if text else column + 1
 
 

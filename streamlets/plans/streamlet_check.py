@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 from blueprint.catalog import PortDescriptor
 from blueprint.comparison.descriptor import BuiltQuery
 from blueprint.diagnostics import Diagnostic, Label, Severity, Span, finding
-from blueprint.hocon.values import Scalar
 from blueprint.logic import Buildable
 from blueprint.plan import InletPlan
 from blueprint.spelling import alternatives
-from blueprint.sql.embedded import EmbeddedSource
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import parameter_of
@@ -118,10 +116,10 @@ class StreamletCheck:
         key = parameter_of(label.span.file)
         if key is None:
             return label
-        value = self._streamlet.parameters.get(key)
-        if not isinstance(value, Scalar):  # the text is the default of the parameter
+        text = self._plan.texts.get(key)
+        if text is None:  # it is the default of the parameter
             return replace(label, span=self._streamlet.place)
-        return replace(label, span=EmbeddedSource(value).in_file(label.span))
+        return replace(label, span=text.in_file(label.span))
 
     def _findings(self) -> Iterator[Diagnostic]:
         self._watch.observations = observations = Observations()

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from blueprint.diagnostics import Span
 from blueprint.hocon.source import Source
+from blueprint.hocon.text_place import TextPlace
 from blueprint.spelling import did_you_mean, listing
 from blueprint.sql.job import defined_name
 from blueprint.sql.statements import CreateStream, SparkSql, Statement
 from streamlets.api.errors import StreamletError
-from streamlets.api.source_location import SourceLocation, parameter_of
+from streamlets.api.source_location import SourceLocation
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -34,6 +36,7 @@ class StatementPlaces:
         file: the file that has them, or the name of `parameter_file`.
         inlets: the tables that all statements may use, for suggestions.
         definitions: the definitions in the order in which they are executed, which define further tables.
+        text: the place of the text in the file that configures it, if it is known.
     """
 
     def __init__(
@@ -42,17 +45,18 @@ class StatementPlaces:
         file: str,
         inlets: Collection[str] = (),
         definitions: Sequence[CreateStream | SparkSql] = (),
+        text: TextPlace | None = None,
     ) -> None:
         self._source = source
         self._file = file
         self._inlets = inlets
         self._definitions = definitions
-        self._lines = source.text.split("\n")
+        self._text = text
 
     def location(self, span: Span) -> SourceLocation:
         """Return a place in the text as the location in its file."""
-        start, end = self._bytes(span.line, span.column), self._bytes(span.end_line, span.end_column)
-        return SourceLocation(self._file, span.line, start, span.end_line, end)
+        place = replace(span, file=self._file) if self._text is None else self._text.in_file(span)
+        return SourceLocation.of(place)
 
     @contextmanager
     def errors(self, statement: Statement) -> Iterator[None]:
@@ -116,12 +120,6 @@ class StatementPlaces:
         start, end = max(start - shift, 0), max(end - shift, 1)
         first, last = statement.offset(start), statement.offset(end - 1)
         return self._source.span(first, max(last, first) + 1)
-
-    def _bytes(self, line: int, column: int) -> int:
-        """Return the column, from 0, in bytes of UTF-8; in characters for a text that is not a file."""
-        if parameter_of(self._file) is not None:
-            return column - 1
-        return len(self._lines[line - 1][: column - 1].encode())
 
 
 def executed(statement: SparkSql) -> str:

@@ -112,11 +112,12 @@ class Sql(SparkStreamlet):
             source = Source(self.value(self.streamlet.file) or "statements", self.value(self.streamlet.statements))
             shape = self.streamlet.shape
             job, findings = read_job(source, text_values(self.value(self.streamlet.variables)), shape)
-            file = parameter_file(self.streamlet.statements.key)
+            key = self.streamlet.statements.key
+            file, text = parameter_file(key), self.context.texts.get(key)
             if self.value(self.streamlet.file):
-                file = str(self.context.path(source.file))
+                file, text = str(self.context.path(source.file)), None
             inlets = tuple(map(table_name, _names(shape.inlets)))
-            self._places = StatementPlaces(source, file, inlets, job.definitions)
+            self._places = StatementPlaces(source, file, inlets, job.definitions, text)
             for mistake in findings:
                 place = self._places.location(mistake.primary.span) if mistake.primary is not None else None
                 raise StreamletError(mistake.headline, place, code=mistake.code)

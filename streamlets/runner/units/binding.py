@@ -159,4 +159,5 @@ def context_of(binding: TopicBinding) -> SparkStreamletContext:
         on_batch=binding.on_batch,
         state=binding.checkpoints.parent.absolute(),
         print_line=binding.print_line,
+        texts=plan.texts,
     )

@@ -71,6 +71,38 @@ def test_an_error_in_a_test_has_the_line_of_the_job(
         kit.application(project / "job.sql", arguments=ARGUMENTS).step()
 
 
+BLUEPRINT = """\
+blueprint {
+  streamlets { feed { class = streamlets.Sql, outlets.out = "n bigint", parameters.statements = %s } }
+  topics.fed.producers = [feed.out]
+}
+"""
+STREAM = "CREATE STREAM numbers (n BIGINT) FROM json OPTIONS ('path' = 'in');"
+VIEW = "CREATE TEMPORARY VIEW v AS SELECT n, 'é' AS e FROM missing; SAVE STREAM v TO out;"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("statements", "place"),
+    [
+        (f'"""{STREAM}\n  {VIEW}"""', "missing"), (f'"""{STREAM} {VIEW}"""', "missing"),
+        (f'"{STREAM} {VIEW}"', "missing"), (f'"{STREAM}\\n{VIEW}"', '"CREATE'),
+    ],
+    ids=["lines", "a line", "a string", "a string with escapes"],
+)  # fmt: skip
+def test_an_error_of_a_run_has_its_place_in_the_blueprint(
+    kit: Testkit, project: Path, statements: str, place: str
+) -> None:
+    """Or the place of the whole text, if its columns are not those of the file."""
+    text = BLUEPRINT % statements
+    (project / "blueprint.conf").write_text(text, encoding="utf-8")
+    before = text[: text.index(place)]
+    line, column = before.count("\n") + 1, len(before.rpartition("\n")[2]) + 1
+    where = rf"\n  at blueprint\.conf, line {line}, column {column}$"
+    with pytest.raises(StreamletError, match=rf"`missing`[^\n]*{where}"):
+        kit.application(project / "blueprint.conf").step()
+
+
 @pytest.mark.spark
 def test_a_job_saves_its_streams_and_continues_after_a_restart(kit: Testkit, project: Path) -> None:
     """Streams, functions, views, variables and columns work; a restart defines them again, and reads only new files."""
