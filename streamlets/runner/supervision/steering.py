@@ -79,8 +79,6 @@ class Steering:
             if watched.state in FINAL or _is_paused(watched) or watched.then == "stop":
                 continue
             self._restart(watched, cause)
-            if watched.launched and not watched.up:  # it is being started with the previous number
-                watched.then = "restart"
         return ""
 
     def stop(self, unit: UnitId, cause: str) -> str:
@@ -136,7 +134,8 @@ class Steering:
             watched.then = "restart"
             self.drain(watched)
         else:
-            watched.then = None  # it is already being started
+            up_to_date = watched.replicas == watched.started_with
+            watched.then = None if up_to_date else "restart"  # it is already being started
 
 
 def _is_paused(watched: Watched) -> bool:

@@ -41,6 +41,7 @@ class Watched:
             end.
         circulated: how many records had come back in its cycle when its current run was started.
         replicas: the number of replicas that was requested for its next start and those after it; None for its setting.
+        started_with: the number of replicas of its current run.
     """
 
     unit: Unit
@@ -62,6 +63,7 @@ class Watched:
     reads_to: Runs | None = None
     circulated: int = 0
     replicas: int | None = None
+    started_with: int | None = None
 
     @property
     def opened(self) -> bool:
@@ -113,6 +115,7 @@ class Watched:
             self.enter("starting")
         elif self.waiting:
             self.enter("starting", self.cause)
+        self.started_with = self.replicas
         self.unit.start(self.run, last=reads_to is not None, replicas=self.replicas)
 
     def wait(self, wait: Wait, waiting: str) -> None:

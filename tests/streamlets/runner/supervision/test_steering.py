@@ -104,9 +104,10 @@ def test_what_rests_is_scaled_and_not_started() -> None:
 
 def test_a_streamlet_may_be_scaled_while_it_starts_or_waits() -> None:
     """It starts once more with the new number if it was started with the old one, also when it has become queries, and
-    a back-off ends. A stop of a query is kept."""
+    a back-off ends; a restart that is requested meanwhile changes nothing. A stop of a query is kept."""
     bench = Bench("abc", producers={})
     assert bench.supervisor.scale("a", 2, "scaled") == ""
+    assert bench.supervisor.restart("a", "restarted") == ""
     bench.started("a")
     assert bench.units["a"].calls == ["start", "drain"]
     bench.ended("a")
