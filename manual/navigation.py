@@ -21,6 +21,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/kafka-clusters.md",
         "docs/kafka-operations.md",
         "docs/moving-to-kafka.md",
+        "docs/channels.md",
         "docs/kafka-jars.md",
         "docs/isolation.md",
         "docs/graph.md",

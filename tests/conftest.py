@@ -24,7 +24,8 @@ os.environ["JAVA_TOOL_OPTIONS"] = f"-XX:TieredStopAtLevel=1 {os.environ.get('JAV
 
 # Spark's workers import functions of the tests by the names that pytest gives their modules.
 REPOSITORY = str(Path(__file__).resolve().parent.parent)
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (REPOSITORY, os.environ.get("PYTHONPATH"))))
+EXAMPLES = [f"{REPOSITORY}/examples/channels/{name}" for name in ("sqlite", "redis")]
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (REPOSITORY, *EXAMPLES, os.environ.get("PYTHONPATH"))))
 
 # The width of the output does not depend on the terminal in which the tests run.
 os.environ.pop("COLUMNS", None)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.kills.batch_source import BatchSource
+from benchmarks.kills.channels import Channel, Redis
 from benchmarks.kills.drains import Drains
 from benchmarks.kills.finite import Finite
 from benchmarks.kills.harness import Journal, kill_repeatedly, kinds
@@ -53,6 +54,8 @@ TARGETS: dict[str, Callable[..., Target]] = {
     "replicas": Replicas,
     "replicas-kafka": ReplicasOnKafka,
     "finite": Finite,
+    "sqlite": Channel,
+    "redis": Redis,
 }
 """What can be killed, by name."""
 

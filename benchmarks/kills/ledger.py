@@ -308,7 +308,7 @@ def expected(files: int) -> dict[str, Counter[str]]:
 class Topics(Target):
     """The application, disturbed by kills, and undisturbed."""
 
-    points = POINTS
+    points: ClassVar[tuple[str, ...]] = POINTS
 
     def __init__(self, directory: Path, dice: random.Random, options: Sequence[str] = ()) -> None:
         super().__init__(directory, dice)

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.installed import installed_channel
+
 
 @pytest.fixture(autouse=True)
-def toy_channel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the channel `toy` on the path, as an installation does."""
-    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parent.parent / "toy_channel"))
+def sqlite_channel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install the channel `sqlite`."""
+    installed_channel("sqlite", tmp_path / "packages", monkeypatch)

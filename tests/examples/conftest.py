@@ -13,10 +13,12 @@ EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
 @pytest.fixture(autouse=True)
 def examples_importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Put the examples first on the path, and remove their modules afterwards, for tests that import copies."""
+    """Put the examples first on the path, and remove their modules afterwards, for tests that import copies. The
+    channels are packages, which all tests import as installed ones."""
     for example in ("changes", "flights", "resilience", "sensors"):
         monkeypatch.syspath_prepend(EXAMPLES / example)
     yield
     for name, module in list(sys.modules.items()):
-        if (getattr(module, "__file__", None) or "").startswith(str(EXAMPLES)):
+        file = Path(getattr(module, "__file__", None) or "/")
+        if file.is_relative_to(EXAMPLES) and not file.is_relative_to(EXAMPLES / "channels"):
             del sys.modules[name]

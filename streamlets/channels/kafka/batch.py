@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from streamlets.batches import execute, query_id
+from streamlets.channels.begun import BegunBatches
 from streamlets.channels.conformity import REASON, broken_rows_error, with_reasons
 from streamlets.channels.dead_letters import dead_letter_contract
-from streamlets.channels.kafka.begun import BegunBatches
 from streamlets.channels.kafka.sending import MESSAGE, letter, message, send, send_both
 from streamlets.channels.kafka.settings import STAGED
 from streamlets.channels.kafka.staging import StagedBatches

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.plan import TopicPlan
 from streamlets.channels.base import Branch, Channel, TopicQuery, TopicResource
-from streamlets.channels.kafka.begun import BegunBatches
+from streamlets.channels.begun import BegunBatches
 from streamlets.channels.kafka.cluster import connections
 from streamlets.channels.kafka.cluster_client import Cluster
 from streamlets.channels.kafka.clusters import ClusterState

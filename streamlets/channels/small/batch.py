@@ -14,22 +14,13 @@ from typing import TYPE_CHECKING
 from blueprint.avro.model import Contract
 from streamlets.batches import query_id
 from streamlets.channels.base import Branch, TopicQuery, TopicResource
+from streamlets.channels.begun import BegunBatches
 from streamlets.channels.conformity import ORIGINAL, REASON, broken_rows_error, with_reasons
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
+from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-def query_writers(streamlet: str, query: str, id: str) -> str:
-    """Return the beginning of the ids of a query's writers; each topic has one.
-
-    Arguments:
-        streamlet: the name of the streamlet.
-        query: the name of the query within the streamlet.
-        id: the id that Spark stores in the checkpoint of the query.
-    """
-    return f"{streamlet}.{query}-{id}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +41,13 @@ class BatchWriter:
         branches: the outlets.
         dead_letters: the topic for rows that break a contract; None without one.
         query: the query.
+        begun: stores which batches were begun.
     """
 
     branches: tuple[Branch[TopicResource], ...]
     dead_letters: TopicResource | None
     query: TopicQuery
+    begun: BegunBatches
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Write a batch to its topics, each of which accepts it once.
@@ -65,13 +58,18 @@ class BatchWriter:
         import pyarrow.dataset as ds
 
         rows.sparkSession.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-        writers = query_writers(self.query.streamlet, self.query.name, query_id(rows))
+        id = query_id(rows)
+        writers = f"{self.query.streamlet}.{self.query.name}-{id}/"  # of topics of one query, and of one checkpoint
         counts = dict.fromkeys((branch.outlet.name for branch in self.branches), 0)
         letters, replayed = 0, False
         rows = rows.persist()
         try:
             with tempfile.TemporaryDirectory(prefix="batch-") as directory:
-                for number, part in enumerate(list(self._parts(rows, batch, Path(directory)))):
+                parts = list(self._parts(rows, batch, Path(directory)))
+                crash_point("after-data-files")
+                self.begun.begin(self.query.streamlet, self.query.name, id, batch)
+                crash_point("after-batch-begun")
+                for number, part in enumerate(parts):
                     files = ds.dataset(part.files)
                     records = files.count_rows()
                     if part.outlet is None:
@@ -81,9 +79,11 @@ class BatchWriter:
                     if records:
                         with part.topic.appender(part.contract, writer=f"{writers}{number}") as appender:
                             replayed |= not appender.append(files.to_batches(), batch)
+                        crash_point("after-topic-commit")
         finally:
             rows.unpersist()
         self.query.written(batch, counts, letters, replayed=replayed)
+        crash_point("before-spark-commit")
 
     def _parts(self, rows: DataFrame, batch: int, directory: Path) -> Iterator[_Part]:
         """Yield the parts of a batch, always in the same order."""

@@ -96,12 +96,12 @@ class ChannelBench:
     def shown_progress(self, topic: TopicResource, group: str) -> Position | None:
         """Return a reader's position as other tools show it, for a channel with the trait `shows_progress`.
 
-        Returns:
-            The position, or None if they show no position.
-
         Arguments:
             topic: the topic.
             group: the name of the reader.
+
+        Returns:
+            The position, or None if they show no position.
         """
         self._required("shown_progress", "shows_progress")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
+from sqlite_channel import SqliteChannelType
 
 from streamlets.channels.base import Position, TopicResource
 from streamlets.channels.kafka.offsets import Offsets
@@ -15,7 +16,6 @@ from streamlets.channels.kafka.topic import KafkaTopic
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.override import override
 from streamlets.testkit.channels import ChannelBench
-from tests.toy_channel.channel import ToyChannelType
 
 
 class KafkaBench(ChannelBench):
@@ -60,7 +60,7 @@ def kafka_bench(request: pytest.FixtureRequest, directory: Path) -> KafkaBench:
     return KafkaBench(CHANNEL_TYPES["kafka"], directory, request)
 
 
-BENCHES = {"delta": CHANNEL_TYPES["delta"], "toy": ToyChannelType()}
+BENCHES = {"delta": CHANNEL_TYPES["delta"], "sqlite": SqliteChannelType()}
 """Channels without servers, by name."""
 
 

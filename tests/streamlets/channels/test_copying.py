@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlite_channel import SqliteChannelType
 
 from blueprint.avro.model import Contract
 from blueprint.plan import TopicPlan
@@ -20,7 +21,6 @@ from streamlets.channels.kafka.channel import KafkaChannel
 from streamlets.channels.kafka.records import MessageError
 from streamlets.channels.kafka.topic import KafkaTopic
 from tests.streamlets.channels.topics import READING, WIDER, append, batch, ids_of
-from tests.toy_channel.channel import ToyChannelType
 
 
 def delta(directory: Path, name: str = "readings") -> TopicResource:
@@ -141,9 +141,9 @@ def test_an_empty_topic(target: TopicResource, tmp_path: Path) -> None:
 
 def test_a_channel_that_cannot_copy(tmp_path: Path) -> None:
     """It is named."""
-    plan = TopicPlan("t", "t", "toy", True, (), (), {})
-    with pytest.raises(CopyError, match="topics of the channel `toy` cannot be copied"):
-        copied(ToyChannelType().open(tmp_path).topic(plan), delta(tmp_path))
+    plan = TopicPlan("t", "t", "sqlite", True, (), (), {})
+    with pytest.raises(CopyError, match="topics of the channel `sqlite` cannot be copied"):
+        copied(SqliteChannelType().open(tmp_path).topic(plan), delta(tmp_path))
 
 
 @pytest.mark.spark

@@ -12,14 +12,8 @@ from streamlets.channels.base import Channel, Position, Reader, TopicResource
 from streamlets.channels.base.optional import optional_methods
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.topic import DeltaTopic
-from streamlets.channels.kafka.channel import KafkaChannel
-from streamlets.channels.kafka.topic import KafkaTopic
-from streamlets.channels.registry import CHANNEL_TYPES
-from tests.toy_channel.channel import ToyChannel, ToyChannelType
-from tests.toy_channel.topic import ToyTopic
 
 DRUM = ChannelTraits(name="drum", loses_records=True)
-CLASSES = {"delta": (DeltaChannel, DeltaTopic), "kafka": (KafkaChannel, KafkaTopic), "toy": (ToyChannel, ToyTopic)}
 
 
 def methods(traits: ChannelTraits, **more: Any) -> dict[str, Any]:
@@ -30,17 +24,6 @@ def methods(traits: ChannelTraits, **more: Any) -> dict[str, Any]:
         "skipped": lambda topic, reader, until, records: (),
     }
     return {"traits": traits, **known, **more}
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_a_channel_overrides_the_methods_of_its_traits(name: str) -> None:
-    """It overrides all of them, and no other optional method; its classes have the traits of its registration."""
-    traits = (CHANNEL_TYPES[name] if name in CHANNEL_TYPES else ToyChannelType()).traits
-    for base, cls in zip((Channel, TopicResource), CLASSES[name], strict=True):
-        assert vars(cls)["traits"] is traits
-        optional = dict(optional_methods(base))
-        overridden = {method for method in optional if getattr(cls, method) is not getattr(base, method)}
-        assert overridden == {method for method, trait in optional.items() if getattr(traits, trait)}
 
 
 def test_each_optional_method_belongs_to_a_trait() -> None:

@@ -1,4 +1,4 @@
-"""A channel of another package, `tests/toy_channel`, which is found by its entry point: the commands work on it.
+"""A channel of another package, `examples/channels/sqlite`, which is found by its entry point: the commands work on it.
 
 The run has streamlets of a kind (`tests/toy_kind`) and a sink (`tests/toy_sink`) of other packages, too.
 """
@@ -16,9 +16,10 @@ import pytest
 
 from streamlets.channels.registry import CHANNEL_TYPES
 from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
+from tests.installed import installed_channel
 
 TESTS = Path(__file__).resolve().parents[2]
-PACKAGES = tuple(str(TESTS / name) for name in ("toy_channel", "toy_kind", "toy_sink"))
+PACKAGES = tuple(str(TESTS / name) for name in ("toy_kind", "toy_sink"))
 MODULE = """
 from streamlets import AvroInlet, AvroOutlet, SparkStreamlet, SparkStreamletLogic
 
@@ -56,9 +57,9 @@ blueprint {
     numbers { class = streamlets.Sink, parameters { to = lines, options.path = out/numbers } }
   }
   topics {
-    cars { producers = [source.cars], consumers = [copy.cars], channel = toy }
-    ids { producers = [copy.ids], consumers = [archive.in], channel = toy }
-    numbers { producers = [counter.out], consumers = [numbers.in], channel = toy }
+    cars { producers = [source.cars], consumers = [copy.cars], channel = sqlite, retention.time = 30 days }
+    ids { producers = [copy.ids], consumers = [archive.in], channel = sqlite }
+    numbers { producers = [counter.out], consumers = [numbers.in], channel = sqlite }
   }
 }
 flow.application = cars
@@ -71,6 +72,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for package in PACKAGES:
         monkeypatch.syspath_prepend(package)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((*PACKAGES, str(TESTS.parent))))
+    installed_channel("sqlite", tmp_path / "packages", monkeypatch)
     write_module(tmp_path, "RED", "BLUE")
     (tmp_path / "blueprint.conf").write_text(BLUEPRINT)
     (tmp_path / "in").mkdir()
@@ -104,19 +106,13 @@ def tail(flow: Flow, topic: str) -> list[int]:  # noqa: F811 - a fixture
     return sorted(json.loads(line)["id"] for line in flow("tail", topic, "--format", "jsonl").out.splitlines())
 
 
-def test_a_complete_channel_is_small() -> None:
-    """What a channel without a connector to Spark needs besides its storage has a base, and defaults."""
-    modules = (TESTS / "toy_channel").glob("*.py")
-    assert sum(len(module.read_text(encoding="utf-8").splitlines()) for module in modules) < 300
-
-
 def test_verify_and_describe_know_the_channel(flow: Flow, folder: Path) -> None:  # noqa: F811
     """It is found by its entry point; the dead letters are on the channel of their outlet."""
-    assert {"delta", "toy"} <= {*CHANNEL_TYPES}
+    assert {"delta", "sqlite"} <= {*CHANNEL_TYPES}
     assert flow("verify", str(folder)).code == 0
     described = json.loads(flow("describe", str(folder)).out)
-    assert described["topics"]["cars"]["channel"] == "toy"
-    assert described["topics"]["dead-letters.source"]["channel"] == "toy"
+    assert described["topics"]["cars"]["channel"] == "sqlite"
+    assert described["topics"]["dead-letters.source"]["channel"] == "sqlite"
 
 
 @pytest.mark.spark
