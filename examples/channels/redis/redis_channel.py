@@ -48,13 +48,23 @@ def url_of(options: object, channel_options: object) -> str:
 
 def location(topic: TopicSettings) -> str:
     """Return the server and the database of a topic, without its password."""
-    return shown(url_of(dict(topic.options), dict(topic.channel_options)))
+    url = url_of(dict(topic.options), dict(topic.channel_options))
+    return shown(url) if is_valid(url) else ""
 
 
 def shown(url: str) -> str:
-    """Return a URL without user and password."""
+    """Return a valid URL without user and password."""
     parts = urlsplit(url)
-    return f"{parts.hostname or ''}:{parts.port or 6379}/{parts.path.strip('/') or 0}" if url else ""
+    return f"{parts.hostname}:{parts.port or 6379}/{parts.path.strip('/') or 0}"
+
+
+def is_valid(url: str) -> bool:
+    """Return whether a URL is one of a Redis server."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # the port is not a number
+        return False
 
 
 def problems(topic: TopicSettings) -> Iterator[TopicProblem]:
@@ -65,7 +75,7 @@ def problems(topic: TopicSettings) -> Iterator[TopicProblem]:
     if not url:
         message = f"the topic `{topic.id}` has no Redis server"
         yield TopicProblem("servers-missing", ("channel",), message, help=help)
-    elif urlsplit(url).scheme not in SCHEMES or not urlsplit(url).hostname:
+    elif not is_valid(url):
         expected = "expected `redis://host:port/database` or `rediss://...`"
         yield TopicProblem("servers-missing", path, f"invalid URL of a Redis server: {expected}", help=help)
 

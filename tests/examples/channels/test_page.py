@@ -9,7 +9,9 @@ from types import ModuleType
 import pytest
 
 from streamlets.channels.channel_type import ChannelType
-from streamlets.testkit.channels import ChannelSuite
+from streamlets.testkit.channels import ChannelBench
+from streamlets.testkit.channels.topics import TopicTests
+from streamlets.testkit.channels.traits import TraitTests
 from tests.installed import install
 from tests.pages import blocks
 
@@ -32,16 +34,19 @@ def on_page() -> ChannelType:
     return kind
 
 
-class TestShelf(ChannelSuite):
-    """Without Spark, whose workers cannot import the page."""
+class TestShelf(TopicTests, TraitTests):
+    """Without queries: the workers of Spark cannot import a module that is on a page only."""
 
     channel = on_page()
 
+    @pytest.fixture
+    def channel_bench(self, request: pytest.FixtureRequest, tmp_path: Path) -> ChannelBench:
+        """Return the channel in a new directory."""
+        return ChannelBench(self.channel, tmp_path, request)
+
     @pytest.fixture(autouse=True)
-    def installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    def installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Install the package."""
-        if request.node.get_closest_marker("spark"):
-            pytest.skip("the module is on a page only")
         project = tmp_path / "project"
         project.mkdir()
         (project / "pyproject.toml").write_text(PROJECT)
