@@ -19,7 +19,7 @@ from tests.kafka.broker import Broker
 NUMBERS = (1, 4, 2)
 """The numbers of replicas, one after the other."""
 
-_AFTER = 6.0
+_AFTER = 15.0
 """Seconds after the request, or after its answer, within which a run is killed."""
 
 _ANSWERED = 0.8
@@ -29,6 +29,11 @@ _ANSWERED = 0.8
 def is_scaled(ledger: Ledger) -> bool:
     """Return whether the request has reached the run."""
     return any(event["event"] == "streamlet-scaled" for event in ledger.run_events())
+
+
+def has_read(ledger: Ledger, ref: str) -> bool:
+    """Return whether a streamlet has read records in this run."""
+    return any(event.get("streamlet") == ref and event.get("rows_in") for event in ledger.run_events())
 
 
 def scale_and_kill(ledger: Ledger, dice: random.Random, ref: str, replicas: tuple[int, int]) -> str:
@@ -43,8 +48,8 @@ def scale_and_kill(ledger: Ledger, dice: random.Random, ref: str, replicas: tupl
     """
     first, second = replicas
     process = ledger.start(bounded=False, more=[f"{name}.replicas={first}" for name in ledger.queries])
-    ledger.wait_until_up(process)
-    ledger.feed(1)
+    ledger.wait_until(process, lambda: has_read(ledger, ref), poll=0.2)
+    ledger.feed(2)
     with killed_at_end(ledger.command_in_background("scale", ref, str(second))):
         if dice.random() < _ANSWERED:
             ledger.wait_until(process, lambda: is_scaled(ledger))
