@@ -20,6 +20,7 @@ def attach(command: click.Command) -> None:
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         attach(inner)
     completers = {
+        "ref": _streamlets,
         "refs": _streamlets,
         "name": _streamlets,
         "topic": _topics,

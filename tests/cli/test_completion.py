@@ -58,7 +58,7 @@ def test_no_code_of_the_application_runs(tmp_path: Path) -> None:
     (tmp_path / "blueprint.conf").write_text(
         "blueprint { streamlets { alarm = app.Alarm }, topics { hot { producers = [alarm.out }", encoding="utf-8"
     )
-    assert completed(tmp_path, "restart", "a") == ["alarm"]
+    assert completed(tmp_path, "restart", "a") == completed(tmp_path, "scale", "a") == ["alarm"]
     assert completed(tmp_path, "config", "flow.streamlets.alarm.gro") == ["flow.streamlets.alarm.group="]
 
 
