@@ -39,7 +39,7 @@ test: $(ARCHIVE)  ## Run all tests of the gate, with Spark (ARGS="tests/cli -k w
 
 # The benchmarks that kill runs, longer than in `make bench`.
 LEDGERS = "topics --each 2 --kills 5" "shop --each 2 --kills 5" "drains --each 2 --kills 2" "sinks --each 1 --kills 5" java "spouts --each 2 --kills 5" \
-  "batch-source --each 1 --kills 4" "kafka --each 1 --kills 4" "sqlite --each 1 --kills 1" "redis --each 1 --kills 1"
+  "batch-source --each 1 --kills 4" "kafka --each 1 --kills 4" "sqlite --each 1 --kills 1" "redis --each 1 --kills 1" "finite --kills 2"
 
 test-full: $(ARCHIVE)  ## Run everything: the gate, tests of many minutes, ten times the random examples, test-matrix, kill ledgers
 	@$(RUN) { failed=0; \
