@@ -60,7 +60,7 @@ class HookedLogic:
         self._closed.set()
         self._hanging: list[threading.Thread] = []
 
-    def opened(self, unit: UnitId, create: Callable[[], Logic], valid: Callable[[Logic], bool]) -> Logic:
+    def opened(self, unit: UnitId, create: Callable[[], Logic]) -> Logic:
         """Return the logic for a build by a unit; without one, create it and call its `on_start`.
 
         Builds of a streamlet must not overlap.
@@ -68,14 +68,11 @@ class HookedLogic:
         Arguments:
             unit: the unit, which then uses the logic until it is given to `leave`.
             create: creates a logic.
-            valid: returns whether a logic can still be used; otherwise, it is closed.
 
         Raises:
             HookError: `on_start` failed.
             BaseException: the logic cannot be created.
         """
-        if self._logic is not None and not valid(self._logic):
-            self.close(StopCause("failed", "Spark has exited"))
         self._closed.wait()
         with self._lock:
             if self._logic is not None:

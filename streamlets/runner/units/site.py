@@ -14,6 +14,7 @@ from blueprint.plan import StreamletPlan
 from blueprint.trigger import AvailableNow, RealTime, Trigger
 from streamlets.api.building import SOURCE_EVOLUTION
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
+from streamlets.api.hooks import StopCause
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Channel, TopicResource
 from streamlets.channels.registry import CHANNEL_TYPES
@@ -152,15 +153,14 @@ class Site:
             spark = self._site.spark.spark()
             built_for = last, replicas
             if self._context is None or spark is not self._spark or built_for != self._built_for:
+                lost = self._spark is not None and spark is not self._spark
+                self.logic.close(StopCause("failed", "Spark has exited") if lost else StopCause("stopped"))
                 binding = self._binding(spark, self._scaled(replicas), last=last)
                 self._context, self._spark, self._built_for = context_of(binding), spark, built_for
             context = self._context
             self._activate(context.session)
             with _stopping_new_queries_on_failure(context.session):
-                logic = self.logic.opened(
-                    unit, lambda: self._create_logic(context), lambda logic: logic.context is context
-                )
-                built = logic.build()
+                built = self.logic.opened(unit, lambda: self._create_logic(context)).build()
                 require_supported_triggers(built)
                 return built
 

@@ -49,16 +49,11 @@ class Bench:
         self.calls, self.logged, self.ended = list[str](), list[str](), SimpleQueue[Failure | None]()
         self.start_with: Callable[[], None] = lambda: None
         self.stop_with: Callable[[], None] = lambda: None
-        self.valid = True
         self.hooked = HookedLogic(HookLimits(on_start, on_stop), lambda logic: None, self.logged.append)
 
     def opened(self, unit: UnitId) -> Any:
         """Have a unit build."""
-        return self.hooked.opened(
-            unit,
-            lambda: Logic(self.calls, lambda: self.start_with(), lambda: self.stop_with()),
-            lambda logic: self.valid,
-        )
+        return self.hooked.opened(unit, lambda: Logic(self.calls, lambda: self.start_with(), lambda: self.stop_with()))
 
     def leave(self, unit: UnitId, cause: StopCause = StopCause("stopped")) -> Failure | None:  # noqa: B008 - frozen
         """Have a unit end; return the failure of its end."""
@@ -177,11 +172,11 @@ def test_the_next_start_waits_for_on_stop() -> None:
     assert bench.calls == ["on_start", "on_stop stopped", "on_start"]
 
 
-def test_a_logic_whose_spark_has_exited_is_stopped_before_the_next_one_starts() -> None:
+def test_a_logic_whose_units_were_lost_is_closed_before_the_next_one() -> None:
     """Units that were lost with Spark do not report their ends."""
     bench = Bench()
     first = bench.opened(A)
-    bench.valid = False
+    bench.hooked.close(StopCause("failed", "Spark has exited"))
     assert bench.opened(A) is not first
     assert bench.calls == ["on_start", "on_stop failed: Spark has exited", "on_start"]
 
