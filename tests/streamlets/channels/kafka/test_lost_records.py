@@ -167,7 +167,7 @@ def test_kafkas_tools_see_the_position_of_a_reader(
     def refuse(*_: object) -> None:
         raise ClusterError("not allowed")
 
-    monkeypatch.setattr(reader.topic.cluster, "commit", refuse)
+    monkeypatch.setattr("streamlets.channels.kafka.topic.topic.store_offsets", refuse)
     send(reader, *(message(reader, id) for id in range(10, 20)))
     reader.run()
     assert reader.ids == list(range(20))
