@@ -47,8 +47,7 @@ def status(path: Path, state_dir: Path | None, application: str | None, ports: b
     """
     states = applications(path, state_dir, application)
     current = [current_status(state) for state in states]
-    ports_by_state = [_ports(*each) for each in zip(states, current, strict=True)] if ports else [None] * len(states)
-    shown = list(zip(current, ports_by_state, strict=True))
+    shown = [(each, _ports(state, each) if ports else None) for state, each in zip(states, current, strict=True)]
     if form == "json":
         click.echo(json.dumps({status.application: _as_data(status, each) for status, each in shown}, indent=2))
     else:
@@ -66,8 +65,10 @@ def _ports(state: StateDirectory, current: CurrentStatus) -> tuple[PortStatus, .
     from cli.output.errors import fail
     from cli.output.ports import ports_in
 
+    if current.written is None:
+        return ()
     try:
-        return ports_in(state, topics_of(state), live=current.alive, now=time.time())
+        return ports_in(state, current.written.status, topics_of(state), live=current.alive, now=time.time())
     except (DescriptorError, OSError, UnicodeDecodeError) as error:
         reason = f"`{shown_name(state.descriptor_file)}` cannot be read: {error}"
         fail(f"the ports of {state.application} are not known: {reason}", "the next start of the application writes it")

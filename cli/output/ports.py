@@ -11,6 +11,7 @@ from cli.output.tables import print_table
 
 if TYPE_CHECKING:
     from streamlets.channels.base import TopicResource
+    from streamlets.runner.events.status import RunStatus
     from streamlets.runner.ports import PortStatus
     from streamlets.runner.state_directory.directory import StateDirectory
 
@@ -22,26 +23,26 @@ _LEFT = ("port", "topic", "state", "acknowledged")
 
 
 def ports_in(
-    state: StateDirectory, topics: Iterable[TopicResource], *, live: bool, now: float
+    state: StateDirectory, status: RunStatus, topics: Iterable[TopicResource], *, live: bool, now: float
 ) -> tuple[PortStatus, ...]:
     """Return the ports of the last run of an application.
 
     Arguments:
         state: its state directory.
+        status: the status that the run has written.
         topics: its topics.
         live: whether it is running.
         now: the current time in seconds since the epoch.
     """
     from streamlets.runner.checkpoints.checkpoint import checkpoints_in
     from streamlets.runner.deployment import described
-    from streamlets.runner.events.status_file import read_status
     from streamlets.runner.ports import acknowledged_positions, ports_of
 
-    written, application = read_status(state.status_file), described(state)
-    if written is None or application is None:
+    application = described(state)
+    if application is None:
         return ()
     acknowledged = acknowledged_positions(application, checkpoints_in(state.checkpoints), topics)
-    return ports_of(written.status, application, acknowledged, now, live=live)
+    return ports_of(status, application, acknowledged, now, live=live)
 
 
 def print_ports(ports: Sequence[PortStatus], now: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from blueprint.comparison import ApplicationDescriptor
@@ -90,38 +90,21 @@ def ports_of(
         now: the time of the status in seconds since the epoch.
         live: whether the run is alive.
     """
-    described = application.streamlets
-    streamlets = [streamlet for streamlet in status.streamlets if streamlet.ref in described]
-    return tuple(
-        port
-        for streamlet in streamlets
-        for port in (
-            *(
-                _port(
-                    streamlet,
-                    name,
-                    now,
-                    direction="inlet",
-                    topic=inlet.topic,
-                    live=live,
-                    acknowledged=acknowledged.get((streamlet.ref, name), {}),
-                )
-                for name, inlet in described[streamlet.ref].inlets.items()
-            ),
-            *(
-                _port(
-                    streamlet,
-                    name,
-                    now,
-                    direction="outlet",
-                    topic=outlet.topic,
-                    live=live,
-                    acknowledged=_readers(application, outlet.topic, acknowledged),
-                )
-                for name, outlet in described[streamlet.ref].outlets.items()
-            ),
-        )
-    )
+    ports: list[PortStatus] = []
+    for streamlet in status.streamlets:
+        described = application.streamlets.get(streamlet.ref)
+        if described is None:
+            continue
+        state = _state(streamlet, live=live)
+        for name, inlet in described.inlets.items():
+            queries = acknowledged.get((streamlet.ref, name), {})
+            port = _counted(streamlet, name, "inlet", inlet.topic, state, now if live else None)
+            ports.append(replace(port, backlog=_backlog(streamlet, name), acknowledged=queries))
+        for name, outlet in described.outlets.items():
+            readers = _readers(application, outlet.topic, acknowledged)
+            port = _counted(streamlet, name, "outlet", outlet.topic, state, now if live else None)
+            ports.append(replace(port, acknowledged=readers))
+    return tuple(ports)
 
 
 def acknowledged_positions(
@@ -145,9 +128,7 @@ def acknowledged_positions(
             position = Position(stored)
             topic = next((topic for topic in topics if topic.owns(position)), None)
             names = {topic.plan.id, topic.plan.name} if topic is not None else set()
-            fitting = [
-                name for name, id in left.items() if id in names or application.topics[id].name in names
-            ]  # fmt: skip
+            fitting = [name for name, id in left.items() if id in names or application.topics[id].name in names]
             inlet = next((name for name in fitting if name.replace("-", "_") == source), next(iter(fitting), None))
             if topic is not None and inlet is not None:
                 del left[inlet]
@@ -165,32 +146,33 @@ def _readers(application: ApplicationDescriptor, topic: str, acknowledged: Ackno
     return positions
 
 
-def _port(
+def _counted(
     streamlet: StreamletStatus,
     name: str,
-    now: float,
-    *,
     direction: Literal["inlet", "outlet"],
     topic: str,
-    live: bool,
-    acknowledged: Mapping[str, str],
+    state: PortState,
+    now: float | None,
 ) -> PortStatus:
+    """Return a port with the sums of its counts; its rate is 0 without a time, as in a run that has ended."""
     users = [(unit, unit.ports[name]) for unit in streamlet.units if name in unit.ports]
-    backlogs = [unit.backlog[name] for unit in streamlet.units if name in unit.backlog]
     return PortStatus(
         streamlet=streamlet.ref,
         port=name,
         direction=direction,
         topic=topic,
-        state=_state(streamlet, live=live),
+        state=state,
         records=sum(counts.records for _, counts in users),
         batches=sum(counts.batches for _, counts in users),
         seconds=sum(counts.seconds for _, counts in users),
-        rate=sum(_rate(unit, counts, now) for unit, counts in users) if live else 0.0,
+        rate=0.0 if now is None else sum(_rate(unit, counts, now) for unit, counts in users),
         active=max((counts.active for _, counts in users if counts.active is not None), default=None),
-        backlog=sum(backlogs) if backlogs and direction == "inlet" else None,
-        acknowledged=acknowledged,
     )
+
+
+def _backlog(streamlet: StreamletStatus, inlet: str) -> int | None:
+    backlogs = [unit.backlog[inlet] for unit in streamlet.units if inlet in unit.backlog]
+    return sum(backlogs) if backlogs else None
 
 
 def _rate(unit: UnitStatus, counts: PortCounts, now: float) -> float:
