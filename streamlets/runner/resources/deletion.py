@@ -22,7 +22,7 @@ from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.dead_letters.letters import holds_dead_letters, letters_in
 from streamlets.runner.dead_letters.replay import settle
 from streamlets.runner.deployment import store_descriptor
-from streamlets.runner.resources.outcome import Outcome, attempt
+from streamlets.runner.resources.outcome import ERRORS, Outcome, attempt
 from streamlets.runner.state_directory.directory import StateDirectory, StateError
 from streamlets.runner.topics import channels_of, stored_channels
 from streamlets.storage.crash import crash_point
@@ -117,19 +117,15 @@ def survey(plan: ApplicationPlan, state: StateDirectory) -> Iterator[tuple[Outco
         if check := failed.get((topic.plan.channel, topic.plan.location)):
             yield replace(outcome, result="failed", detail=check.detail, help=check.help), topic
             continue
-        found: list[Outcome] = []
-
-        def look(topic: TopicResource = topic, outcome: Outcome = outcome, found: list[Outcome] = found) -> None:
+        try:
             reason, help = reason_to_keep(topic)
             if reason:
-                found.append(replace(outcome, result="kept", detail=reason, help=help))
+                yield replace(outcome, result="kept", detail=reason, help=help), topic
             elif topic.exists():
                 records = topic.summary().records
-                found.append(replace(outcome, detail=counted(records, "record") if records is not None else ""))
-
-        tried = attempt(outcome, look)
-        if tried.result == "failed" or found:
-            yield (tried if tried.result == "failed" else found[0]), topic
+                yield replace(outcome, detail=counted(records, "record") if records is not None else ""), topic
+        except ERRORS as error:
+            yield outcome.failed(error), topic
     known = {topic.plan.name for topic in topics}
     for name, channel in channels_of(plan, state).items():
         for other in sorted(set(channel.topics() or ()) - known):

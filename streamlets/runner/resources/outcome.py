@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from streamlets.channels.base import TopicDamagedError, TopicLostError, TopicWriteError
@@ -40,14 +40,16 @@ class Outcome:
         reason = f": {self.detail}" if self.detail else ""
         return f"{self.resource} {self.name}: {self.result}{reason}" + (f"; {self.help}" if self.help else "")
 
+    def failed(self, error: Exception) -> Outcome:
+        """Return the failure of work on the resource that has raised one of `ERRORS`."""
+        detail = str(error) or type(error).__name__
+        return replace(self, result="failed", detail=detail, help=getattr(error, "help", ""))
+
 
 def attempt(outcome: Outcome, work: Callable[[], object]) -> Outcome:
     """Return the outcome of work on a resource: the expected one, or the failure if the work raises one of `ERRORS`."""
     try:
         work()
     except ERRORS as error:
-        help = getattr(error, "help", "")
-        return Outcome(
-            outcome.resource, outcome.name, outcome.channel, "failed", str(error) or type(error).__name__, help
-        )
+        return outcome.failed(error)
     return outcome
