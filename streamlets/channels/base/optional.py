@@ -39,7 +39,7 @@ class HasTraits:
         super().__init_subclass__(**arguments)
         traits = getattr(cls, "traits", None)
         for name, trait in optional_methods(cls) if traits is not None else ():
-            promised, overridden = getattr(traits, trait), not _trait_of(getattr(cls, name))
+            promised, overridden = getattr(traits, trait), not trait_of(getattr(cls, name))
             if promised and not overridden:
                 raise TypeError(f"the channel has the trait `{trait}`, but `{cls.__name__}` does not override `{name}`")
             if overridden and not promised:
@@ -50,10 +50,10 @@ def optional_methods(cls: type) -> Iterator[tuple[str, str]]:
     """Yield the name and the trait of each optional method of a class."""
     for base in cls.__mro__:
         for name, attribute in vars(base).items():
-            if trait := _trait_of(attribute):
+            if trait := trait_of(attribute):
                 yield name, trait
 
 
-def _trait_of(attribute: object) -> str:
+def trait_of(attribute: object) -> str:
     """Return the trait of an optional method or property; "" for other attributes and for overriding ones."""
     return getattr(getattr(attribute, "fget", attribute), _TRAIT, "")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from streamlets.channels.base.optional import optional, trait_of
 from streamlets.testkit.channels.bench import ChannelBench
 
 if TYPE_CHECKING:
     from streamlets.channels.channel_type import ChannelType
 
 Test = TypeVar("Test", bound=Callable[..., None])
-
-_TRAIT = "_channel_trait"
 
 
 def needs(trait: str) -> Callable[[Test], Test]:
@@ -21,12 +20,7 @@ def needs(trait: str) -> Callable[[Test], Test]:
     Arguments:
         trait: the name of a field of `ChannelTraits`.
     """
-
-    def mark(test: Test) -> Test:
-        setattr(test, _TRAIT, trait)
-        return test
-
-    return mark
+    return optional(trait)
 
 
 class FittingTests:
@@ -47,5 +41,5 @@ class FittingTests:
 
 def needed_traits(tests: type) -> list[tuple[str, str]]:
     """Return the name and the trait of each test that fits only channels with a trait."""
-    marked = ((name, getattr(getattr(tests, name), _TRAIT, "")) for name in dir(tests))
+    marked = ((name, trait_of(getattr(tests, name))) for name in dir(tests))
     return [(name, trait) for name, trait in marked if trait]
