@@ -57,23 +57,6 @@ def test_a_replayed_batch_changes_nothing(bench: Bench) -> None:
     assert bench.batches[0].rows == bench.batches[1].rows
 
 
-def test_broken_rows_go_to_the_dead_letters(bench: Bench) -> None:
-    """A row that breaks its contract is stored unchanged, with port, reason, coordinates and version."""
-    feed(bench, 10)
-    plan = outlet("out", COLOURED, on_invalid="dead-letters")
-    bench.run(bench.write(coloured(bench, "id = 3"), plan, dead_letters="dead"))
-    assert sorted(ids_of(bench.topic("out").scan())) == [i for i in range(10) if i != 3]
-    ((letter,),) = (b.to_pylist() for b in bench.topic("dead").scan())
-    assert letter.pop("time").year >= 2025
-    reason = letter.pop("reason")
-    assert "colour" in reason
-    assert "GREEN" in reason
-    assert letter == {
-        "record": '{"id":3,"colour":"GREEN"}', "port": "writer.out", "coordinates": "q/0", "version": "1.2"
-    }  # fmt: skip
-    assert (dict(bench.batches[0].rows), bench.batches[0].dead_letters) == ({"out": 9}, 1)
-
-
 def test_broken_rows_fail_the_query_without_dead_letters(bench: Bench) -> None:
     """Without dead letters a broken row fails the query. The message has the number, outlet, reason and a row."""
     feed(bench, 10)
