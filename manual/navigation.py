@@ -37,7 +37,6 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/avro-types.md",
         "docs/diagnostics.md",
         "docs/diagnostics-json.md",
-        "docs/status-json.md",
         "CHANGELOG.md",
     ),
     "Explanation": (

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
     from pyspark.sql.types import StructType
 
+BRANCHES = "-"
+"""The name, in the place of an inlet's, of the rows with which the branches of a query begin."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
@@ -76,6 +79,7 @@ class EmptyPorts:
         self.mismatches: list[Mismatch] = []
         self.read_inlets: set[str] = set()
         self.rows: dict[str, StructType] = {}  # the schemas of the rows by outlet
+        self.frames: dict[str, dict[str, DataFrame]] = {}  # the rows of the first build, by query and outlet
         self._plan = plan
         self._session = session
         self._directory = directory
@@ -134,6 +138,7 @@ class EmptyPorts:
             frame = rows if part is all_rows else self._branch(rows, part, name)
             reasons = misfits(frame.schema, outlets[name].contract, extra=outlets[name].extra)
             self.rows.setdefault(name, frame.schema)
+            self.frames.setdefault(query, {})[name] = frame
             if reasons:
                 fitting = tuple(
                     other.name for other in self._plan.outlets
@@ -183,7 +188,7 @@ class EmptyPorts:
     def _branch(self, rows: DataFrame, part: Callable[[DataFrame], DataFrame], outlet: str) -> DataFrame:
         from pyspark.sql import DataFrame
 
-        batch = self._session.read.schema(rows.schema).parquet(self.directory_of("-"))
+        batch = self._session.read.schema(rows.schema).parquet(self.directory_of(BRANCHES))
         with self._watch.on_batch():
             result = part(batch)
         if not isinstance(result, DataFrame):

@@ -15,6 +15,7 @@ from blueprint.diagnostics import Diagnostic, finding
 from blueprint.logic import Buildable, BuildableApplication, BuiltLogic
 from blueprint.spelling import listing
 from streamlets.api.building import SOURCE_EVOLUTION
+from streamlets.plans.built_streamlet import BuiltStreamlet
 from streamlets.plans.console_output import redirected_console_output
 from streamlets.plans.places import Places
 from streamlets.plans.signals import Signals
@@ -49,6 +50,7 @@ class LogicChecker:
         restart: starts Spark again when a logic has ended it, and returns its session; without it, the streamlets after
             that one are not checked.
         longest_build: seconds after which building a logic is abandoned.
+        observe: takes each streamlet whose logic was built, while its session is the active one.
     """
 
     def __init__(
@@ -57,12 +59,14 @@ class LogicChecker:
         directory: Path,
         restart: Callable[[], SparkSession] | None = None,
         longest_build: float = LONGEST_BUILD,
+        observe: Callable[[BuiltStreamlet], None] = lambda built: None,
     ) -> None:
         self._root = root
         self._directory = directory
         self._restart = restart
         self._signals = Signals()
         self._longest_build = longest_build
+        self._observe = observe
 
     def __call__(self, application: BuildableApplication) -> BuiltLogic:
         """Return the findings of all streamlets, and their queries. Whatever one of them does, the others are checked.
@@ -121,7 +125,10 @@ class LogicChecker:
             streamlet, project, session, self._directory / plan.ref, watch, places, self._signals, self._longest_build
         )
         with active(session):
-            return check.findings(), check.queries
+            findings = check.findings()
+            if check.built is not None and answers(session):
+                self._observe(check.built)
+            return findings, check.queries
 
 
 def _with_refs(refs: Iterable[str], diagnostic: Diagnostic) -> Diagnostic:

@@ -18,7 +18,7 @@ from streamlets.channels.kafka.deduplication import TIME
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.plans import syntax
 from streamlets.plans.build_errors import spark_message
-from streamlets.plans.lineage import earliest_ancestor, origin
+from streamlets.plans.frame_origins import earliest_ancestor, origin
 from streamlets.plans.places import Places, span_of
 from streamlets.plans.real_time import DEDUPLICATION, unsupported_operators, unsupported_sink, unsupported_sources
 from streamlets.plans.state import Unbounded, has_operator, unbounded

@@ -21,6 +21,7 @@ from streamlets.api.source_location import parameter_of
 from streamlets.api.streamlet import SparkStreamlet
 from streamlets.plans import syntax
 from streamlets.plans.build_errors import build_error_finding, raised_finding
+from streamlets.plans.built_streamlet import BuiltStreamlet
 from streamlets.plans.empty_ports import EmptyPorts, Mismatch
 from streamlets.plans.places import Places, span_of
 from streamlets.plans.port_findings import mismatch_finding, unused_inlets, unwritten_outlets
@@ -90,6 +91,8 @@ class StreamletCheck:
         self._in_sql = False
         self.queries: dict[str, BuiltQuery] | None = None
         """The queries by name, after `findings` has built the logic."""
+        self.built: BuiltStreamlet | None = None
+        """The queries with their rows, after `findings` has built the logic."""
 
     def findings(self) -> tuple[Diagnostic, ...]:
         """Return the findings of the streamlet's logic, whatever it raises; an error hides the ones after it.
@@ -137,6 +140,10 @@ class StreamletCheck:
         yield from self._mismatches()
         yield from self._started_queries(observations, built)
         queries = self._queries(built, observations)
+        self.built = BuiltStreamlet(
+            self._plan, tuple(queries), self._ports.frames, self._ports.directory_of, self._places,
+            observations.statements, lambda span: self._in_blueprint(Label(span)).span,
+        )  # fmt: skip
         yield from self._mixed_channels(built)
         of_queries = [item for query in queries for item in self._query_findings(query)]
         ours = {

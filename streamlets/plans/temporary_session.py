@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.logic import BuildableApplication, BuiltLogic
+from streamlets.plans.built_streamlet import BuiltStreamlet
 from streamlets.plans.logic_checker import LogicChecker, with_logic
 from streamlets.plans.warm_up import warm_up
 from streamlets.project.modules import project_at
@@ -30,8 +31,14 @@ _SMALL_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 """Java options for a process of a few seconds, for which optimized compilation does not pay off."""
 
 
-def check_logic(application: BuildableApplication) -> BuiltLogic:
+def check_logic(
+    application: BuildableApplication, observe: Callable[[BuiltStreamlet], None] = lambda built: None
+) -> BuiltLogic:
     """Start Spark, build the logic of all streamlets, and stop Spark; without streamlets, Spark is not started.
+
+    Arguments:
+        application: the streamlets.
+        observe: takes each streamlet whose logic was built, while its session is the active one.
 
     Raises:
         SessionError: Spark cannot be started.
@@ -40,7 +47,7 @@ def check_logic(application: BuildableApplication) -> BuiltLogic:
     if not built.streamlets:
         return BuiltLogic(without=without)
     with spark_for_checks(application) as checks:
-        return LogicChecker(checks.spark.session, checks.directory, checks.restart)(application)
+        return LogicChecker(checks.spark.session, checks.directory, checks.restart, observe=observe)(application)
 
 
 class SparkForChecks:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamlets.api.errors import StreamletError
 from streamlets.api.source_location import SourceLocation
-from streamlets.plans.lineage import traced
+from streamlets.plans.frame_origins import traced
 from streamlets.plans.places import Places
 from streamlets.plans.unstarted_query import UnstartedQuery
 from streamlets.spark.patches import COMMAND, WRITING, WRITING_TABLES, patched
@@ -49,11 +49,13 @@ class Observations:
         started: the queries that it would have started.
         actions: the names and locations of actions that it ran on batch DataFrames.
         functions: the Python functions that it applies to each record.
+        statements: the location of each text that it executes as SQL, by the text.
     """
 
     started: list[UnstartedQuery] = field(default_factory=list)
     actions: list[tuple[str, SourceLocation | None]] = field(default_factory=list)
     functions: list[PythonCall] = field(default_factory=list)
+    statements: dict[str, SourceLocation] = field(default_factory=dict)
 
 
 class Watch:
@@ -161,6 +163,8 @@ class Watch:
             command = COMMAND.match(query) if isinstance(query, str) else None
             if command:
                 raise _effect_error(command[1].upper(), self._places.here())
+            if isinstance(query, str) and (place := self._places.here()) is not None:
+                self.observations.statements[query] = place
             return method(session, query, *args, **named)
 
         return call

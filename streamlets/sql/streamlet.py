@@ -137,7 +137,8 @@ class Sql(SparkStreamlet):
             if isinstance(definition, CreateStream):
                 self._stream(definition).createOrReplaceTempView(name_text(definition.name.text))
                 return
-            self.session.sql(executed(definition))
+            with located(self._places.location(definition.span)):
+                self.session.sql(executed(definition))
 
         def _stream(self, stream: CreateStream) -> DataFrame:
             from blueprint.sql.literals import name_text

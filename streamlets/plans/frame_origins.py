@@ -62,6 +62,18 @@ def earliest_ancestor(frame: DataFrame, predicate: Callable[[DataFrame], bool]) 
     return frame
 
 
+def ancestors(frame: DataFrame) -> Iterator[DataFrame]:
+    """Yield a frame and the frames from which it was created, each once, nearest first."""
+    known: set[int] = set()
+    waiting = [frame]
+    while waiting:
+        current = waiting.pop(0)
+        if id(current) not in known:
+            known.add(id(current))
+            yield current
+            waiting.extend(_parents(current))
+
+
 def _parents(frame: object) -> Iterator[DataFrame]:
     """Yield the nearest DataFrames from which a frame was created; groupings between them do not have a plan."""
     from pyspark.sql import DataFrame
