@@ -78,6 +78,9 @@ class Unit:
 
     stop = drain
 
+    def kill(self) -> None:
+        """Do nothing."""
+
     def check(self) -> None:
         """Do nothing: the state is always correct."""
 

@@ -58,6 +58,9 @@ Extra = Literal["fail", "drop"]
 End = Literal["on-request", "when-producers-end"]
 """When a streamlet ends: only on request, or when its producers have ended and it has read all that they wrote."""
 
+OnStuck = Literal["report", "restart"]
+"""What happens to a streamlet that is stuck: it is reported, or also interrupted and started again."""
+
 LEVELS = ("error", "warning", "note", "off")
 """The levels of findings."""
 
@@ -68,6 +71,7 @@ _STARTING: Codec[Starting] = choice("earliest", "latest")
 _ON_INVALID: Codec[OnInvalid] = choice("fail", "dead-letters")
 _EXTRA: Codec[Extra] = choice("fail", "drop")
 _END: Codec[End] = choice("on-request", "when-producers-end")
+_ON_STUCK: Codec[OnStuck] = choice("report", "restart")
 _OF_CLASS = "the value in the class"
 
 
@@ -119,6 +123,11 @@ class CommonSettings:
     trigger: Trigger | None = setting(TRIGGER, "When queries read new records, unless a query sets its own trigger.")
     retry: Retry = section(Retry)
     stuck_after: Duration = setting(DURATION, "How long a batch runs before it is reported as stuck.", "10 minutes")
+    on_stuck: OnStuck = setting(
+        _ON_STUCK,
+        "What happens when a streamlet is stuck: it is only reported, or also interrupted and started again.",
+        "report",
+    )
     patience: Duration = setting(
         DURATION, "How long records may wait without a committed batch before a streamlet is overdue.", "2 minutes"
     )
@@ -139,6 +148,11 @@ class CommonSettings:
     def ends_with_producers(self) -> bool:
         """Whether streamlets end when their producers have."""
         return self.end == "when-producers-end"
+
+    @property
+    def restarts_stuck(self) -> bool:
+        """Whether streamlets that are stuck are started again."""
+        return self.on_stuck == "restart"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

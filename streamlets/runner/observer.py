@@ -108,7 +108,7 @@ class Observer:
             self._seen[unit.unit] = running, self._timer() - max(0.0, self._clock() - running[1])
         if self._timer() - self._seen[unit.unit][1] >= streamlet.settings.stuck_after.seconds:
             self._overlong[unit.unit] = running
-            self._report(Overlong(unit.unit, *running))
+            self._report(Overlong(unit.unit, *running, restart=streamlet.settings.restarts_stuck))
 
     def _look_for_overdue(self, streamlet: StreamletPlan, unit: UnitStatus, records: int) -> None:
         """Report a unit once that has committed no batch for too long, though records wait and none of it runs."""

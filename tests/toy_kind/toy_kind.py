@@ -101,6 +101,9 @@ class TickerUnit:
         """Have it end after its running tick, too: a tick is short."""
         self._stopping.set()
 
+    def kill(self) -> None:
+        """Do nothing: a tick is short."""
+
     def check(self) -> None:
         """Do nothing: its thread always reports its end."""
 

@@ -1,11 +1,11 @@
-"""`SourceContext`: the environment of a batch source, in the runner and in the workers."""
+"""`SourceContext`: the environment of a batch source, in the runner and in the workers; what discovers its tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from blueprint.settings.secrets import Secrets
 from streamlets.ingress.secret_source import read_secret
@@ -75,3 +75,11 @@ class SourceContext:
             OSError: the variable is not set, or the file cannot be read.
         """
         return read_secret(setting, self.directory, self.secrets)
+
+
+class Discovering(Protocol):
+    """The part of a batch source that discovers tasks."""
+
+    def open(self, config: Any, context: SourceContext) -> None: ...
+    def discover(self, eat: Eat, event: str) -> None: ...
+    def close(self) -> None: ...

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from blueprint.plan import StreamletPlan
 from streamlets.channels.base import TopicResource
-from streamlets.ingress.batch_sources.context import Eat, SourceContext
+from streamlets.ingress.batch_sources.context import Discovering, SourceContext
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
 from streamlets.ingress.batch_sources.failure_warnings import failure_warnings
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
@@ -45,14 +45,6 @@ _GIVEN_UP = (
 
 _LOOK_EVERY = 0.5
 """Seconds between two looks at the checkpoint and at requests, while no discovery is triggered."""
-
-
-class Discovering(Protocol):
-    """The part of a batch source that discovers tasks."""
-
-    def open(self, config: Any, context: SourceContext) -> None: ...
-    def discover(self, eat: Eat, event: str) -> None: ...
-    def close(self) -> None: ...
 
 
 class DiscoveryUnit:
@@ -109,6 +101,9 @@ class DiscoveryUnit:
             self._abandon()
             current.end()
             current.report_end()
+
+    def kill(self) -> None:
+        """Do nothing: `stop` reports the end at once."""
 
     def check(self) -> None:
         """Report a discovery that takes too long; in a bounded run, abandon it."""

@@ -65,6 +65,9 @@ class GeneratorUnit:
         self._abandoned.set()
         self._context.report(Ended(self.id, self._number))
 
+    def kill(self) -> None:
+        """Do nothing: `stop` reports the end at once."""
+
     def check(self) -> None:
         """Do nothing: its thread always reports its end."""
 

@@ -66,6 +66,9 @@ class ProgramUnit:
         if self._run is not None:
             self._run.stop(0.0)
 
+    def kill(self) -> None:
+        """Do nothing: `stop` has ended the program."""
+
     def check(self) -> None:
         """Do nothing: its thread always reports its end."""
 

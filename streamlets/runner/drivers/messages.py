@@ -5,8 +5,10 @@ The facts `Started`, `Progressed`, `Ended`, `Seen` and `Lost` are sent as they a
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from blueprint.core_settings import Retry
 from blueprint.plan import ApplicationPlan
@@ -32,6 +34,15 @@ class Assignment:
     state: StateDirectory
     session: SessionPlan
     bounded: bool
+
+
+STACKS_SIGNAL = signal.SIGUSR1
+"""Has a driver process write the stacks of its threads to `stacks_file`, also if its interpreter lock is blocked."""
+
+
+def stacks_file(assignment: Assignment) -> Path:
+    """Return the file for the stacks of a driver process that is replaced."""
+    return assignment.session.logs / "stacks.txt"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
 
-from streamlets.runner.drivers.messages import Order, SparkReady
+from streamlets.runner.drivers.messages import STACKS_SIGNAL, Order, SparkReady
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.supervision.facts import Lost
 from streamlets.runner.units.spark_keeper import how_it_ended
@@ -30,6 +30,9 @@ not buffered."""
 
 # Seconds between the end of the process's socket and the report of its exit by the system.
 _EXIT_PATIENCE = 1.0
+# Seconds for the stacks of its threads, and between two looks at their file, which is complete when it grows no more.
+_DUMP_PATIENCE = 2.0
+_DUMP_INTERVAL = 0.1
 # How many lines of its standard error are kept.
 _ERROR_LINES = 100
 
@@ -122,6 +125,19 @@ class Process:
         """Kill the process; its end is reported to `gone`."""
         self._process.kill()
 
+    def kill_after_dump(self, stacks: Path) -> None:
+        """Have the process write the stacks of its threads to a file, then kill it; returns at once."""
+
+        def work() -> None:
+            self._process.send_signal(STACKS_SIGNAL)
+            end, size = time.monotonic() + _DUMP_PATIENCE, -1
+            while time.monotonic() < end and (size <= 0 or size != _size(stacks)):
+                size = _size(stacks)
+                time.sleep(_DUMP_INTERVAL)
+            self._process.kill()
+
+        self._thread("replace", work)
+
     def wait(self, patience: float) -> bool:
         """Wait for the process's end for so many seconds; return whether it has ended and that was reported."""
         return self._over.wait(patience)
@@ -177,6 +193,13 @@ class Process:
     def _keep_error(self, line: str) -> None:
         self._errors.append(line)
         sys.stderr.write(f"{line}\n")  # written by this process, a line does not destroy a live table
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def _kill_java(process: int) -> None:

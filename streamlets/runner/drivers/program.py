@@ -18,6 +18,7 @@ from typing import NoReturn
 from blueprint.settings.secret_sources import secrets_of_process
 from streamlets.runner.drivers.driver import Driver
 from streamlets.runner.drivers.messages import (
+    STACKS_SIGNAL,
     Assignment,
     CheckUnit,
     DrainUnit,
@@ -33,6 +34,7 @@ from streamlets.runner.drivers.messages import (
     StateReport,
     StopUnit,
     UnitBecame,
+    stacks_file,
 )
 from streamlets.runner.drivers.wire import BrokenWireError, Wire
 from streamlets.runner.events.status import UnitId
@@ -128,6 +130,8 @@ def main() -> NoReturn:
     threading.Thread(target=listen, name="orders", daemon=True).start()
     assignment = orders.get()
     assert isinstance(assignment, Assignment)
+    with contextlib.suppress(OSError):  # a full disk: only the frames of a stuck process would be missing
+        faulthandler.register(STACKS_SIGNAL, file=stacks_file(assignment).open("w"), all_threads=True)
     try:
         program = Program(assignment, send)
     except BaseException as error:  # noqa: BLE001 - every error is reported to the runner

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from blueprint.core_settings import Retry
@@ -32,6 +33,7 @@ from streamlets.runner.drivers.messages import (
     StateReport,
     StopUnit,
     UnitBecame,
+    stacks_file,
 )
 from streamlets.runner.drivers.process import Begin, Process, ProcessEnd
 from streamlets.runner.events.record_events import RowsInState
@@ -39,6 +41,7 @@ from streamlets.runner.events.run_events import SparkStarting
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import Log
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Lost, Progressed, Seen, Started
+from streamlets.runner.units.stack_frames import dumped_frames
 from streamlets.spark.failure import Failure
 
 # Spark has 20 s to stop, then its Java process is killed by its driver; then the driver is.
@@ -77,6 +80,10 @@ class RemoteUnit:
         """Have it end at once."""
         self.driver.stop_unit(self.id)
 
+    def kill(self) -> None:
+        """Replace its driver process."""
+        self.driver.replace(self.id)
+
     def check(self) -> None:
         """Have it check whether it has ended without a report."""
         self.driver.send(CheckUnit(self.id))
@@ -114,6 +121,7 @@ class DriverProcess:
         self._up = self._was_up = False
         self._spark_failed: SparkFailed | None = None
         self._ending = False
+        self._stuck: UnitId | None = None  # the unit because of which the process was killed
         self._state_reports: SimpleQueue[tuple[RowsInState, ...]] = SimpleQueue()
 
     @property
@@ -165,6 +173,16 @@ class DriverProcess:
             run = None if self._up else self._live.pop(unit, None)
         if run is not None:
             self._report(Ended(unit, run))
+
+    def replace(self, stuck: UnitId) -> None:
+        """Kill the process because of a unit that is stuck and cannot be stopped; its other units fail with it.
+
+        A new process is started by the first of them that is due, after the Java process of this one has exited.
+        """
+        with self._lock:
+            if self._process is not None and stuck in self._live:
+                self._stuck = stuck
+                self._process.kill_after_dump(stacks_file(self._assignment))
 
     def rows_in_state(
         self, rows: Mapping[UnitId, int | None], patience: float = _STOP_PATIENCE
@@ -246,17 +264,22 @@ class DriverProcess:
         with self._lock:
             failure, text = self._failure(end), self._spark_failed.text if self._spark_failed else end.errors
             live, self._live = self._live, {}
+            stuck, self._stuck = self._stuck, None
             self._process, self._up = None, False
             self._state_reports.put(())
         if self._ending:
             return
         for unit, run in live.items():
             self._log(unit, f"{failure.cause}\n{text}".rstrip())
-            self._report(Ended(unit, run, failure))
+            of_unit = failure if stuck in (None, unit) else replace(failure, frames=())
+            self._report(Ended(unit, run, of_unit))
 
     def _failure(self, end: ProcessEnd) -> Failure:
         if self._spark_failed is not None:  # after an earlier start the settings are known to be correct
             return replace(self._spark_failed.failure, fatal="") if self._was_up else self._spark_failed.failure
+        if self._stuck is not None:
+            cause = f"its driver process was replaced, because `{self._stuck}` was stuck and could not be stopped"
+            return Failure(cause, _stuck_frames(stacks_file(self._assignment)), disturbance=True)
         if self._up:
             return Failure(f"its driver process exited ({end.how})")
         last_line = end.errors.strip().rpartition("\n")[2]
@@ -265,3 +288,11 @@ class DriverProcess:
             f"its driver process exited before Spark had started ({end.how}{f': {last_line}' if last_line else ''}); "
             f"see run.log and {logs}"
         )
+
+
+def _stuck_frames(stacks: Path) -> tuple[str, ...]:
+    """Return the frames of the author's code in the stacks that a process has left."""
+    try:
+        return dumped_frames(stacks.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return ()

@@ -57,6 +57,12 @@ class Unit(Protocol):
     def stop(self) -> None:
         """End at once; the unit reports `Ended`."""
 
+    def kill(self) -> None:
+        """End by force, because it has not ended after `stop`: with the process that runs it.
+
+        A unit that shares the process of the runner cannot be ended so. It reports that, and ends when it can.
+        """
+
     def check(self) -> None:
         """Check whether it has ended without a report; the unit reports `Ended` if so."""
 
@@ -128,11 +134,16 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Overlong:
-    """A batch of a unit has been running since `since`, which is too long."""
+    """A batch of a unit has been running since `since`, which is too long.
+
+    Arguments:
+        restart: whether the unit is interrupted and started again.
+    """
 
     unit: UnitId
     batch: int
     since: float
+    restart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from streamlets.runner.supervision.facts import (
     Unit,
 )
 from streamlets.runner.supervision.gate import Go, TimedOut, Wait
+from streamlets.runner.supervision.interruption import Interruptions
 from streamlets.runner.supervision.roster import Roster
 from streamlets.runner.supervision.steering import Steering
 from streamlets.runner.supervision.watched import Watched
@@ -73,6 +74,7 @@ class Supervisor:
         everything = [Watched(unit, environment) for unit in units]
         self._roster = Roster(everything, dependencies, in_order=in_order)
         self._steering = Steering(self._roster, drain_within)
+        self._interruptions = Interruptions(environment)
         self._in_order = in_order
         self._environment = environment
         self._clock, self._timer, self._emit = environment.clock, environment.timer, environment.emit
@@ -145,8 +147,9 @@ class Supervisor:
             if watched.until is not None and watched.until <= now:
                 watched.until = None
                 watched.unit.stop()
+        steps = self._interruptions.tick()
         ahead = [time for watched in self._roster for time in (watched.due, watched.until)]
-        waiting = [time for time in (*ahead, self._deadline, self._hurry_at) if time is not None]
+        waiting = [time for time in (*ahead, *steps, self._deadline, self._hurry_at) if time is not None]
         if not waiting and not self.ending and (deadlock := self._roster.deadlock):
             self.deadlock = deadlock
             self._begin_drain(deadlock, None)
@@ -161,6 +164,7 @@ class Supervisor:
                 self._became(watched, parts)
             case Progressed(run, progress) if watched := self._current(progress.unit, run):
                 watched.attempts = watched.attempts.processed(self._timer(), progress.rows)
+                self._interruptions.progressed(progress.unit)
                 if circulation := self._roster.circulation(watched):
                     circulation.progressed(progress)
                 self._emit(progress)
@@ -172,12 +176,11 @@ class Supervisor:
                 self._stop(cause)
             case Lost(failure, host):
                 self._lose(failure, host)
-            case Overlong(unit, batch, since):
-                watched = self._roster.find(unit)
-                if watched is not None and watched.up:
-                    watched.unit.locate(batch, since)
+            case Overlong(unit) if (watched := self._roster.find(unit)) and watched.up:
+                self._interruptions.overlong(watched, fact)
             case Seen(event):
                 self._emit(event)
+                self._interruptions.seen(event)
             case _:
                 pass
 
@@ -273,8 +276,11 @@ class Supervisor:
         watched.launched, watched.until = False, None
         watched.attempts = watched.attempts.settled(watched.unit.retry, self._timer())
         asked = watched.asked or self.ending
+        interruption = self._interruptions.ended(watched.unit.id)
         if watched.then is not None and not self.ending:
             watched.carry_out_request(failure)
+        elif interruption is not None:
+            self._retry(watched, interruption.failure(failure))
         elif failure is None and watched.unit.bounded and not watched.asked:
             watched.enter("completed")
         elif failure is None and watched.reads_to is not None and not watched.asked:
@@ -292,7 +298,7 @@ class Supervisor:
         else:
             self._retry(watched, failure or Failure(_UNEXPECTED_END))
         if (circulation := self._roster.circulation(watched)) and not self.ending:
-            self._circulate(circulation, failed=failure is not None)
+            self._circulate(circulation, failed=failure is not None or interruption is not None)
         self._after_failure(watched)
 
     def _circulate(self, circulation: Circulation, *, failed: bool) -> None:
@@ -353,6 +359,7 @@ class Supervisor:
 
     def _drain(self) -> None:
         self._roster.ending = True
+        self._interruptions.close()
         for watched in self._roster:
             if not self._roster.over(watched) and not watched.launched:
                 watched.due = None
@@ -373,6 +380,7 @@ class Supervisor:
         if self._stopping:
             return
         self._roster.ending = self._stopping = True
+        self._interruptions.close()
         self._deadline = self._timer() + _STOP_PATIENCE
         self._emit(RunStopping(self._clock(), cause, at_once=True))
         for watched in self._roster:

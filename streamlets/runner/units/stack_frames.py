@@ -1,4 +1,4 @@
-"""The stack frames of a stuck batch: in the author's code in this process, or else in Spark."""
+"""The stack frames of a stuck batch: in the author's code in this process or a driver process, or else in Spark."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _MOST_FRAMES = 12
+_DUMPED = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in (?P<function>.+)$', re.MULTILINE)
+_CURRENT = "Current thread"
 _MODULE = re.compile(r"^\s*(?:at )?(?:[\w.]+(?:@[^/]+)?//?)?")
 # Frames that are in every stack: what threads wait in, what calls them, and what Scala inserts between two calls.
 _PLUMBING = re.compile(r"(?:java|jdk|sun|scala|py4j)\.|.*\$(?:\$Lambda|anonfun)|.*\bSQLExecution\$")
@@ -31,6 +33,18 @@ def authors_frames(thread: int | None, users: Callable[[str], bool] = is_users) 
         return ()
     stack = traceback.extract_stack(frame)
     return tuple(place_of(entry.filename, entry.lineno or 0, entry.name) for entry in stack if users(entry.filename))
+
+
+def dumped_frames(dump: str, users: Callable[[str], bool] = is_users) -> tuple[str, ...]:
+    """Return the frames of the author's code in what `faulthandler` has written, outermost first.
+
+    They are of the thread that holds the interpreter lock, or else of the first thread with such frames.
+    """
+    threads = [
+        tuple(place_of(m["file"], int(m["line"]), m["function"]) for m in _DUMPED.finditer(thread) if users(m["file"]))
+        for thread in sorted(dump.split("\n\n"), key=lambda thread: not thread.lstrip().startswith(_CURRENT))
+    ]
+    return next((frames[::-1] for frames in threads if frames), ())
 
 
 def sparks_frames(query: StreamingQuery) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from streamlets.api.hooks import StopCause
 from streamlets.api.retry_options import retry_of
 from streamlets.batches import BatchWritten
 from streamlets.runner.events.status import UnitId
-from streamlets.runner.events.unit_events import BatchStuck
+from streamlets.runner.events.unit_events import BatchStuck, UnitWarned
 from streamlets.runner.hosts import Log
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
@@ -32,6 +32,8 @@ from streamlets.spark.listener import Claim, reports_after
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+_UNINTERRUPTIBLE = "its batch cannot be interrupted and still runs; the query ends when the batch does"
+_REPLACEABLE = "; with `flow.isolation = process` its process would be replaced"
 _NO_QUERIES = Failure("`build_streaming_queries` returned no queries", fatal="there is nothing to run")
 
 
@@ -66,12 +68,13 @@ class _SparkUnit:
         self._run = 0
         self._queries: dict[str, _StartedQuery] = {}  # by run id
         self._stopping = False
-        self._last = False
+        self._last = self._blocked = False
         self._replicas: int | None = None
 
     def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start in a worker."""
-        self._run, self._queries, self._stopping, self._last, self._replicas = run, {}, False, last, replicas
+        self._run, self._queries, self._last, self._replicas = run, {}, last, replicas
+        self._stopping = self._blocked = False
         self._workers.submit(lambda: self._begin(run))
 
     def drain(self) -> None:
@@ -81,6 +84,10 @@ class _SparkUnit:
     def stop(self) -> None:
         """Stop each query at once."""
         self._end_in_thread(_stop)
+
+    def kill(self) -> None:
+        """Report that its batch cannot be interrupted: only the end of this process would end it."""
+        self._warn_of_block(_UNINTERRUPTIBLE + _REPLACEABLE)
 
     def check(self) -> None:
         """Check whether a query has ended without a report: Spark drops events when its bus is slow."""
@@ -236,7 +243,23 @@ class _SparkUnit:
                 end(started.query)
             except Exception as error:  # noqa: BLE001 - Spark could not stop it in time, or has exited
                 self._log(self.id, text_of(error))
-                self._over(run_id, self._run, f"it could not be stopped: {error}")
+                if self._still_runs(started):  # it must not be started again; its end is reported
+                    self._warn_of_block(_UNINTERRUPTIBLE)
+                else:
+                    self._over(run_id, self._run, f"it could not be stopped: {error}")
+
+    def _still_runs(self, started: _StartedQuery) -> bool:
+        try:
+            return self._site.alive and not is_down(started.query)
+        except Exception:  # noqa: BLE001 - Spark has just exited
+            return False
+
+    def _warn_of_block(self, what: str) -> None:
+        """Report once that a batch cannot be interrupted."""
+        with self._lock:
+            known, self._blocked = self._blocked, True
+        if not known:
+            self._report(Seen(UnitWarned(time.time(), self.id, what)))
 
 
 class QueryUnit(_SparkUnit):

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from blueprint.core_settings import InletSettings
+from blueprint.core_settings import InletSettings, OnStuck, StreamletSettings
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from streamlets.channels.delta.topic import DeltaTopic
 from streamlets.runner.events.event import Event, fold
@@ -35,6 +35,7 @@ class Run:
     starting: Any = "earliest"
     status: RunStatus = field(default_factory=RunStatus)
     now: float = 2000.0
+    settings: StreamletSettings = field(default_factory=StreamletSettings)
 
     def __post_init__(self) -> None:
         for number in range(3):
@@ -46,6 +47,7 @@ class Run:
             class_name="plant.Mean",
             descriptor=cast(Any, None),
             inlets=(inlet,),
+            settings=self.settings,
         )
         plan = ApplicationPlan(
             name="plant",
@@ -150,6 +152,20 @@ def test_a_batch_keeps_its_start_while_it_is_drained(run: Run) -> None:
     run.now = 1601.0
     run.look()
     assert [fact for fact in run.facts if isinstance(fact, Overlong)] == [Overlong(OUT, 1, 1001.0)]
+
+
+@pytest.mark.parametrize("on_stuck", ["report", "restart"])
+def test_the_streamlet_of_a_batch_that_takes_too_long_is_started_again_if_it_says_so(
+    tmp_path: Path, on_stuck: OnStuck
+) -> None:
+    """The fact has the setting."""
+    state = StateDirectory(tmp_path, "plant")
+    run = Run(state, made(state.topics), settings=StreamletSettings(on_stuck=on_stuck))
+    written(run.state.checkpoints, "mean.out", {1: {"in": position(run.topic, 3)}}, 0)
+    run.is_in("running", time=1000.0)
+    run.look()
+    overlong = [fact for fact in run.facts if isinstance(fact, Overlong)]
+    assert overlong == [Overlong(OUT, 1, 1001.0, restart=on_stuck == "restart")]
 
 
 def test_a_batch_that_takes_too_long_is_located_once(run: Run) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import faulthandler
 import os
 import signal
 import subprocess
@@ -10,6 +12,7 @@ import time
 
 from blueprint.core_settings import Retry
 from streamlets.runner.drivers.messages import (
+    STACKS_SIGNAL,
     Assignment,
     DrainUnit,
     End,
@@ -24,6 +27,7 @@ from streamlets.runner.drivers.messages import (
     StateReport,
     StopUnit,
     UnitBecame,
+    stacks_file,
 )
 from streamlets.runner.drivers.wire import Wire
 from streamlets.runner.events.record_events import RowsInState
@@ -86,6 +90,8 @@ class FakeDriver:
                 self.start(unit, run)
             case DrainUnit(unit):
                 self.drain(unit)
+            case LocateBatch(unit) if unit.streamlet == "deaf":
+                block_the_interpreter()
             case StopUnit(unit):
                 self.wire.send(Ended(unit, self.runs[unit]))
             case LocateBatch(unit, batch, since):
@@ -100,6 +106,13 @@ class FakeDriver:
                 self.wire.send(StateReport(tuple(RowsInState(0.0, unit, "join", 7) for unit in rows)))
 
 
+def block_the_interpreter() -> None:
+    """Hang in C with the interpreter lock, so that no thread of this process runs any more."""
+    c, mutex = ctypes.PyDLL(None), ctypes.create_string_buffer(64)
+    c.pthread_mutex_lock(mutex)
+    c.pthread_mutex_lock(mutex)
+
+
 def main() -> None:
     """Run as a driver process."""
     how, descriptor, name = sys.argv[1:]
@@ -107,6 +120,9 @@ def main() -> None:
     assignment = wire.receive()
     assert isinstance(assignment, Assignment)
     print(f"{name} is driver {os.getpid()}", flush=True)
+    stacks = stacks_file(assignment)
+    stacks.parent.mkdir(parents=True, exist_ok=True)
+    faulthandler.register(STACKS_SIGNAL, file=stacks.open("w"), all_threads=True)
     if how == "breaks":
         raise ModuleNotFoundError("No module named 'pandas'")
     if how == "refused":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from streamlets.runner.events.record_events import RowsInState
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitProgressed
 from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.runner.supervision import interruption
 from streamlets.runner.supervision.facts import Drain, Fact, Overlong, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.settings import SessionPlan
@@ -283,3 +285,29 @@ def test_a_program_that_does_not_exist(run: Run) -> None:
     run.until(lambda: run.supervisor.done)
     (cause,) = run.causes("a", "failed")
     assert cause.startswith("its driver process cannot be started: ")
+
+
+def test_a_process_whose_interpreter_is_blocked_is_replaced(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cause of the stuck unit has its frames. The others in the process start again with it, and not as failures of
+    theirs. The Java process has exited before."""
+    monkeypatch.setattr(interruption, "LOCATED_WITHIN", 0.1)
+    monkeypatch.setattr(interruption, "STOPPED_WITHIN", 0.1)
+    run.driver("deaf", "a")
+    run.driver("b")
+    run.up("deaf", "a", "b")
+    before = run.process("deaf")
+    (java,) = psutil.Process(before).children()
+    run.supervisor.handle(Overlong(UnitId("deaf"), 7, time.time() - 61, restart=True))
+    run.until(lambda: "backing-off" in run.states("deaf") and "backing-off" in run.states("a"))
+    assert left_behind([psutil.Process(java.pid)] if java.is_running() else []) == []
+    run.up("deaf", "a")
+    assert run.process("deaf", after=before) != before
+    (stuck,) = (event for event in run.events if isinstance(event, UnitChanged) and event.state == "backing-off"
+                and event.unit == UnitId("deaf"))  # fmt: skip
+    assert stuck.cause == "stuck: batch 7 has been running for 1 min 1 s"
+    assert [frame.rpartition(" in ")[2] for frame in stuck.frames][-2:] == ["carry_out", "block_the_interpreter"]
+    assert run.causes("a", "backing-off") == [
+        "its driver process was replaced, because `deaf` was stuck and could not be stopped"
+    ]
+    assert [change.restarts for change in run._changes("a")][-1] == 0
+    assert run.states("b") == ["starting", "running"]

@@ -48,6 +48,9 @@ class Fake:
     def stop(self) -> None:
         self.calls.append("stop")
 
+    def kill(self) -> None:
+        self.calls.append("kill")
+
     def check(self) -> None:
         self.calls.append("check")
 

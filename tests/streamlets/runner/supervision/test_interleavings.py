@@ -12,10 +12,10 @@ from blueprint.core_settings import Retry
 from blueprint.quantities import Duration
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId
-from streamlets.runner.events.unit_events import UnitChanged
+from streamlets.runner.events.unit_events import BatchStuck, UnitChanged
 from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.environment import Environment
-from streamlets.runner.supervision.facts import Drain, Ended, Lost, Started, StopNow
+from streamlets.runner.supervision.facts import Drain, Ended, Lost, Overlong, Seen, Started, StopNow
 from streamlets.runner.supervision.gate import Opening
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.failure import Failure
@@ -34,10 +34,11 @@ class _Unit(Fake):
     starts: Callable[[str], None] = lambda ref: None
     drained: bool = False
     last: bool = False
+    killed: bool = False
 
     def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         self.starts(self.id.streamlet)
-        self.drained, self.last = False, last
+        self.drained, self.last, self.killed = False, last, False
         super().start(run, last=last, replicas=replicas)
 
     def drain(self) -> None:
@@ -47,6 +48,11 @@ class _Unit(Fake):
     def stop(self) -> None:
         self.drained = True
         super().stop()
+
+    def kill(self) -> None:
+        assert self.drained, "it is stopped first"
+        self.killed = True
+        super().kill()
 
 
 @dataclass(repr=False)
@@ -74,6 +80,7 @@ class _Application:
             if self.producers[ref]:
                 self.openings[ref] = list(self._random_openings(self.producers[ref]))
         consumers = [ref for ref in self.refs if self.producers[ref]]
+        self.interrupted = {ref for ref in self.refs if rng.random() < 0.8}
         self.ending = {ref for ref in consumers if rng.random() < 0.8}
         retry = Retry(
             max_attempts=rng.choice([1, 3, 30]), min_backoff=Duration(10**9), max_backoff=Duration(10 * 10**9)
@@ -166,6 +173,7 @@ class _Application:
         ]
         if live:
             unit = rng.choice(live)
+            actions += [lambda: self._is_stuck(unit)] * 2
             actions += [lambda: self._start_succeeds(unit)] * 4
             actions += [lambda: self._end(unit, rng.choice([None, None, None, BROKEN, BROKEN, _FATAL]))] * 4
         if rng.random() < 0.02:
@@ -188,6 +196,20 @@ class _Application:
 
     def _start_succeeds(self, unit: _Unit) -> None:
         self.supervisor.handle(Started(unit.id, unit.run))
+
+    def _is_stuck(self, unit: _Unit) -> None:
+        """A batch takes too long; it is located or not, and a limit passes or not before it ends."""
+        restart, calls = unit.id.streamlet in self.interrupted, len(unit.calls)
+        self.supervisor.handle(Overlong(unit.id, 1, self.now - 600, restart))
+        if self.random.random() < 0.7:
+            at = BatchStuck(time=self.now, unit=unit.id, batch=1, since=self.now - 600, seconds=600.0)
+            self.supervisor.handle(Seen(at))
+        if self.random.random() < 0.5:
+            self.passes(5.0)
+            self.passes(10.0)
+            up = self.state(unit.id) in ("running", "draining")
+            assert not up or not restart or unit.killed or self.supervisor.ending, (self, unit.id)
+        assert restart or not {"stop", "kill"} & set(unit.calls[calls:]) or self.supervisor.ending, (self, unit.id)
 
     def _end(self, unit: _Unit, failure: Failure | None) -> None:
         unit.up = False

@@ -21,7 +21,7 @@ from streamlets.batches import BatchWritten
 from streamlets.runner.checkpoints.checkpoint import latest
 from streamlets.runner.events.record_events import RecordsLate
 from streamlets.runner.events.status import UnitId
-from streamlets.runner.events.unit_events import BatchStuck
+from streamlets.runner.events.unit_events import BatchStuck, UnitWarned
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.units.hooks import HookedLogic, HookLimits
@@ -208,6 +208,31 @@ def test_the_end_of_a_query_is_reported_despite_an_error_in_its_counts() -> None
     unit.check()
     assert _next(facts, Ended) == Ended(unit.id, 1)
     assert "no count today" in logged[0]
+
+
+def test_a_query_that_cannot_be_stopped_has_not_ended() -> None:
+    """That is reported once, and its end when it comes: it must not be started again before."""
+
+    def stop() -> None:
+        raise RuntimeError("Stream Execution thread for stream failed to stop within 30000 milliseconds")
+
+    query, facts = FakeQuery([_report(0, 10)], stop=stop), SimpleQueue[Fact]()
+    site: Any = FakeSite(query, {})
+    write = StreamingWrite("out", None)  # type: ignore[arg-type]
+    unit = QueryUnit(UnitId("a", "out"), site, Retry(), Workers(1), facts.put, lambda _, text: None, write)
+    unit.start(1)
+    _next(facts, Started)
+    unit.stop()
+    warned = _next(facts, Seen).event
+    assert isinstance(warned, UnitWarned)
+    assert warned.what == "its batch cannot be interrupted and still runs; the query ends when the batch does"
+    unit.kill()
+    unit.check()
+    assert facts.empty()
+    query.isActive = False
+    unit.check()
+    unit.check()
+    assert _next(facts, Ended) == Ended(unit.id, 1)
 
 
 def test_a_query_that_fails_while_the_next_one_starts_ends_with_it() -> None:
