@@ -37,6 +37,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/avro-types.md",
         "docs/diagnostics.md",
         "docs/diagnostics-json.md",
+        "docs/status-json.md",
         "CHANGELOG.md",
     ),
     "Explanation": (

@@ -22,6 +22,7 @@ class BatchWritten:
         dead_letters: the number of records that broke a contract.
         replayed: whether an earlier attempt had decided the content of the batch.
         executions: how often Spark executed the plan of the batch, and so counted its input rows.
+        publishing: the seconds from the end of the execution until the rows were visible; 0 if unknown.
     """
 
     streamlet: str
@@ -31,6 +32,7 @@ class BatchWritten:
     dead_letters: int = 0
     replayed: bool = False
     executions: int = 1
+    publishing: float = 0.0
 
 
 class BatchRecord(Protocol):

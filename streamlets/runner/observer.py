@@ -15,7 +15,7 @@ from pathlib import Path
 
 from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from blueprint.trigger import ProcessingTime, RealTime
-from streamlets.channels.base import Position, TopicDamagedError, TopicLostError
+from streamlets.channels.base import Lag, Position, TopicDamagedError, TopicLostError
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, latest, read_checkpoint
 from streamlets.runner.events.status import RESTING, UP, RunStatus, UnitId, UnitStatus
 from streamlets.runner.events.unit_events import UnitMeasured, UnitOverdue
@@ -28,6 +28,9 @@ EVERY = 5.0
 """Seconds between two measurements. For an idle query, one costs two directory listings and a check of each topic."""
 
 _Batch = tuple[int, float]
+
+_SAME = 1.0
+"""Seconds by which two measurements of one time may differ."""
 
 _TRIGGERS = 3
 """The triggers, or usual waits, after which a unit is overdue if they are longer than its `patience`."""
@@ -56,6 +59,7 @@ class Observer:
         report: takes a fact for each change.
         clock: seconds since the epoch, for the time of events.
         timer: seconds of a monotonic clock, for the age of batches.
+        channel_clock: the clock by which channels compute the age of records.
     """
 
     def __init__(
@@ -66,13 +70,14 @@ class Observer:
         report: Callable[[Fact], None],
         clock: Callable[[], float],
         timer: Callable[[], float] = time.monotonic,
+        channel_clock: Callable[[], float] = time.time,
     ) -> None:
         channels = channels_of(plan, state)
         self._plan, self._checkpoints = plan, state.checkpoints
         self._topics = {topic.id: channels[topic.channel].topic(topic) for topic in plan.topics}
         self._status, self._report, self._clock = status, report, clock
         self._read: dict[Path, tuple[tuple[int | None, int | None], Checkpoint]] = {}
-        self._timer = timer
+        self._timer, self._channel_clock = timer, channel_clock
         self._seen: dict[UnitId, tuple[_Batch, float]] = {}  # the running batch, and the timer when it began
         self._overlong: dict[UnitId, _Batch] = {}
         self._waits: dict[UnitId, _Wait] = {}
@@ -91,17 +96,25 @@ class Observer:
                 self._report_changes(streamlet, unit, backlog, batch)
 
     def _report_changes(
-        self, streamlet: StreamletPlan, unit: UnitStatus, backlog: dict[str, int], planned: _Batch | None
+        self, streamlet: StreamletPlan, unit: UnitStatus, backlog: dict[str, Lag], planned: _Batch | None
     ) -> None:
         known = (unit.running.number, unit.running.since) if unit.running is not None else None
         running = None
         if planned is not None and unit.state in UP:
             # A replayed batch was planned by an earlier run of the unit.
             running = known if known and known[0] == planned[0] else (planned[0], max(planned[1], unit.since))
-        measured = {inlet.name: backlog.get(inlet.name) for inlet in streamlet.inlets}
-        if running != known or any(unit.backlog.get(inlet) != records for inlet, records in measured.items()):
-            self._report(Seen(UnitMeasured(self._clock(), unit.unit, measured, running)))
-        self._look_for_overdue(streamlet, unit, 0 if running is not None else sum(backlog.values()))
+        measured = {
+            inlet.name: backlog[inlet.name].records if inlet.name in backlog else None for inlet in streamlet.inlets
+        }
+        oldest = self._oldest(backlog)
+        if (
+            running != known
+            or any(unit.backlog.get(inlet) != records for inlet, records in measured.items())
+            or any(abs(unit.oldest_unread.get(inlet, 0.0) - time) > _SAME for inlet, time in oldest.items())
+        ):
+            self._report(Seen(UnitMeasured(self._clock(), unit.unit, measured, running, oldest=oldest)))
+        waiting = 0 if running is not None else sum(lag.records for lag in backlog.values())
+        self._look_for_overdue(streamlet, unit, waiting)
         if running is None or self._overlong.get(unit.unit) == running:
             return
         if self._seen.get(unit.unit, (None, 0.0))[0] != running:
@@ -109,6 +122,15 @@ class Observer:
         if self._timer() - self._seen[unit.unit][1] >= streamlet.settings.stuck_after.seconds:
             self._overlong[unit.unit] = running
             self._report(Overlong(unit.unit, *running, restart=streamlet.settings.restarts_stuck))
+
+    def _oldest(self, backlog: dict[str, Lag]) -> dict[str, float]:
+        """Return since when the oldest record waits, by inlet, where the channel knows it."""
+        now = self._channel_clock()
+        return {
+            inlet: round(now - lag.seconds, 1)
+            for inlet, lag in backlog.items()
+            if lag.records and lag.seconds is not None
+        }
 
     def _look_for_overdue(self, streamlet: StreamletPlan, unit: UnitStatus, records: int) -> None:
         """Report a unit once that has committed no batch for too long, though records wait and none of it runs."""
@@ -128,9 +150,9 @@ class Observer:
 
     def _measure(
         self, streamlet: StreamletPlan, checkpoints: Iterable[Checkpoint]
-    ) -> tuple[dict[str, int], _Batch | None]:
-        """Return the number of uncommitted records by inlet, and the batch that is planned but not committed."""
-        backlog: dict[str, int] = {}
+    ) -> tuple[dict[str, Lag], _Batch | None]:
+        """Return the uncommitted records by inlet, and the batch that is planned but not committed."""
+        backlog: dict[str, Lag] = {}
         planned: list[_Batch] = []
         for checkpoint in checkpoints:
             committed = checkpoint.committed.positions if checkpoint.committed else {}
@@ -145,18 +167,18 @@ class Observer:
                 planned.append((checkpoint.planned.number, checkpoint.planned.time))
         return backlog, min(planned, key=lambda batch: batch[1], default=None)
 
-    def _backlog_from_start(self, inlets: Iterable[InletPlan]) -> dict[str, int]:
-        """Return the number of records by inlet for inlets without a committed position."""
-        backlog: dict[str, int] = {}
+    def _backlog_from_start(self, inlets: Iterable[InletPlan]) -> dict[str, Lag]:
+        """Return the records by inlet for inlets without a committed position."""
+        backlog: dict[str, Lag] = {}
         for inlet in inlets:
             if inlet.settings.starting == "earliest":
                 backlog |= self._lag(inlet, None, f"{inlet.streamlet}.{inlet.name}")
         return backlog
 
-    def _lag(self, inlet: InletPlan, position: Position | None, reader: str) -> dict[str, int]:
+    def _lag(self, inlet: InletPlan, position: Position | None, reader: str) -> dict[str, Lag]:
         # The query itself reports the error.
         with suppress(TopicLostError, TopicDamagedError, ValueError, KeyError, TypeError, OSError):
-            return {inlet.name: self._topics[inlet.topic].lag(position, reader=reader).records}
+            return {inlet.name: self._topics[inlet.topic].lag(position, reader=reader)}
         return {}
 
     def _inlet(self, streamlet: StreamletPlan, source: str, position: Position) -> InletPlan | None:

@@ -9,7 +9,8 @@ from typing import Literal
 from blueprint.comparison import ApplicationDescriptor
 from streamlets.channels.base import Position, TopicResource
 from streamlets.runner.checkpoints.checkpoint import Checkpoint
-from streamlets.runner.events.status import RESTING, PortCounts, RunStatus, StreamletStatus, UnitStatus
+from streamlets.runner.events.port_counts import PortCounts
+from streamlets.runner.events.status import RESTING, RunStatus, StreamletStatus, UnitStatus
 
 PortState = Literal["waiting", "opened", "started", "stopped", "closed", "error", "lost"]
 """The state of a port, as users of pypz know it; `docs/ports.md` has its relation to the states of streamlets."""

@@ -57,6 +57,7 @@ class TopicQuery:
         *,
         replayed: bool,
         executions: int = 1,
+        publishing: float = 0.0,
     ) -> None:
         """Report a batch that was written, before Spark commits it.
 
@@ -66,10 +67,18 @@ class TopicQuery:
             dead_letters: the number of dead letters that were written.
             replayed: whether an earlier attempt had published it, or decided its content.
             executions: how often its rows were computed.
+            publishing: the seconds from the end of the execution until the rows were visible; 0 if unknown.
         """
         if self.on_batch is not None:
             self.on_batch(
                 BatchWritten(
-                    self.streamlet, self.name, batch, rows, dead_letters, replayed=replayed, executions=executions
+                    self.streamlet,
+                    self.name,
+                    batch,
+                    rows,
+                    dead_letters,
+                    replayed=replayed,
+                    executions=executions,
+                    publishing=publishing,
                 )
             )

@@ -7,6 +7,7 @@ from one execution, so rows of a non-deterministic query are neither lost nor du
 from __future__ import annotations
 
 import shutil
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -96,20 +97,21 @@ class BatchWriter:
         earlier, executions = manifests.find(batch), 1
         if earlier is None:
             outcome = self._write(rows, batch)
-            executions = outcome.executions
+            executed, executions = time.monotonic(), outcome.executions
             manifest = Manifest(outcome.tables, outcome.rows, outcome.dead_letters)
             crash_point("after-data-files")
             decided = manifests.decide(batch, manifest) if manifest.tables else manifest
             crash_point("after-manifest")
         else:
             execute(rows)
-            decided = earlier
+            executed, decided = time.monotonic(), earlier
         for name, files in sorted(decided.tables.items()):
             self._table(name).append(files, Txn(self._id, batch), self.clock)
             crash_point("after-topic-commit")
         self.query.written(
-            batch, decided.rows, decided.dead_letters, replayed=earlier is not None, executions=executions
-        )
+            batch, decided.rows, decided.dead_letters, replayed=earlier is not None, executions=executions,
+            publishing=time.monotonic() - executed,
+        )  # fmt: skip
         crash_point("before-spark-commit")
 
     def _begin(self, rows: DataFrame) -> None:

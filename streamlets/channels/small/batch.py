@@ -6,6 +6,7 @@ The records of a batch are collected in files of the driver before the first of 
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,7 @@ class BatchWriter:
         try:
             with tempfile.TemporaryDirectory(prefix="batch-") as directory:
                 parts = list(self._parts(rows, batch, Path(directory)))
+                executed = time.monotonic()
                 crash_point("after-data-files")
                 self.begun.begin(self.query.streamlet, self.query.name, id, batch)
                 crash_point("after-batch-begun")
@@ -80,9 +82,10 @@ class BatchWriter:
                         with part.topic.appender(part.contract, writer=f"{writers}{number}") as appender:
                             replayed |= not appender.append(files.to_batches(), batch)
                         crash_point("after-topic-commit")
+            publishing = time.monotonic() - executed
         finally:
             rows.unpersist()
-        self.query.written(batch, counts, letters, replayed=replayed)
+        self.query.written(batch, counts, letters, replayed=replayed, publishing=publishing)
         crash_point("before-spark-commit")
 
     def _parts(self, rows: DataFrame, batch: int, directory: Path) -> Iterator[_Part]:

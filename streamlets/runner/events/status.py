@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 from blueprint.wording import span
+from streamlets.runner.events.busy import Spells, busy_ratio
+from streamlets.runner.events.port_counts import PortCounts
+from streamlets.runner.events.watermark import watermark_time
 
 State = Literal["starting", "running", "draining", "backing-off", "paused", "stopped", "completed", "failed"]
 
@@ -75,35 +78,6 @@ class RunningBatch:
     where: tuple[str, ...] = ()
 
 
-class _Batch(Protocol):
-    @property
-    def time(self) -> float: ...
-    @property
-    def seconds(self) -> float: ...
-
-
-@dataclass(frozen=True, slots=True)
-class PortCounts:
-    """What a unit has read at an inlet, or written at an outlet, since the run started.
-
-    Arguments:
-        records: the records.
-        batches: the batches that could have had records of the port.
-        seconds: how long these batches took together.
-        active: when the last batch with records of the port was finished, in seconds since the epoch; None without one.
-    """
-
-    records: int = 0
-    batches: int = 0
-    seconds: float = 0.0
-    active: float | None = None
-
-    def after(self, batch: _Batch, records: int) -> PortCounts:
-        """Return the counts after another batch."""
-        active = batch.time if records else self.active
-        return PortCounts(self.records + records, self.batches + 1, self.seconds + batch.seconds, active)
-
-
 @dataclass(frozen=True, slots=True)
 class UnitStatus:
     """The status of a unit; all times are in seconds since the epoch.
@@ -125,6 +99,15 @@ class UnitStatus:
         overdue: whether records have waited for longer than `patience` without a committed batch.
         hook: `on_start` or `on_stop` if `cause` is the failure of this hook of the logic; empty otherwise.
         ports: what it has read and written, by inlet and outlet.
+        batches: the number of finished batches since the run started.
+        transactions: the same for work without batches: transactions of a spout, discoveries of a batch source.
+        phases: the seconds of the last batch by phase, see `phases.PHASES`.
+        phase_seconds: the seconds of all batches since the run started, by phase.
+        state_seconds: the time that Spark's tasks have spent in state since the run started, summed over all tasks.
+        state_bytes: the memory of the state after the last batch.
+        spells: when batches ran in the last minute, see `busy`.
+        last_record: when the last batch with records was finished; None without one.
+        oldest_unread: since when the oldest record waits that is not committed, by inlet, where known.
     """
 
     unit: UnitId
@@ -154,16 +137,44 @@ class UnitStatus:
     overdue: bool = False
     hook: str = ""
     ports: Mapping[str, PortCounts] = field(default_factory=dict)
+    batches: int = 0
+    transactions: int = 0
+    phases: Mapping[str, float] = field(default_factory=dict)
+    phase_seconds: Mapping[str, float] = field(default_factory=dict)
+    state_seconds: float = 0.0
+    state_bytes: int = 0
+    spells: Spells = ()
+    last_record: float | None = None
+    oldest_unread: Mapping[str, float] = field(default_factory=dict)
+
+    def busy(self, now: float) -> float | None:
+        """Return the share of the last minute that it has spent in batches, from 0 to 1; None if it has no batches."""
+        if self.batch is None and self.running is None:
+            return None
+        running = self.running.since if self.running is not None else None
+        return busy_ratio(self.spells, self.since, running, now) if self.state in UP else 0.0
+
+    def watermark_delay(self, now: float) -> float | None:
+        """Return how far the watermark is behind the current time, in seconds; None without one."""
+        time = watermark_time(self.watermark) if self.watermark else None
+        return None if time is None else max(0.0, now - time)
+
+    def backlog_age(self, now: float) -> float | None:
+        """Return the age of the oldest record that is not committed, in seconds: 0 without one, None if unknown."""
+        if any(records and inlet not in self.oldest_unread for inlet, records in self.backlog.items()):
+            return None
+        oldest = [time for inlet, time in self.oldest_unread.items() if self.backlog.get(inlet)]
+        return max(0.0, now - min(oldest)) if oldest else (0.0 if self.backlog else None)
 
     def rate(self, now: float) -> float:
         """Rows per second over the last `RATE_WINDOW` seconds."""
-        recent = [(time, rows) for time, rows in self.recent if now - time < RATE_WINDOW]
+        recent = [(time, rows) for time, rows in self.recent if _is_recent(time, now)]
         span = now - recent[0][0] + self.seconds if recent else 0.0  # shorter than the window soon after the start
         return sum(rows for _, rows in recent) / max(1.0, min(RATE_WINDOW, span))
 
     def recent_with(self, now: float, rows: int) -> tuple[tuple[float, int], ...]:
         """Return `recent` after a batch; one entry per second keeps the status small."""
-        recent = tuple((time, count) for time, count in self.recent if now - time < RATE_WINDOW)
+        recent = tuple((time, count) for time, count in self.recent if _is_recent(time, now))
         if not rows:
             return recent
         if recent and int(recent[-1][0]) == int(now):
@@ -232,6 +243,10 @@ class StreamletStatus:
         """Records of its inlets that it has not committed; None if unknown."""
         counts = [count for unit in self.units for count in unit.backlog.values()]
         return sum(counts) if counts else None
+
+    def busy(self, now: float) -> float | None:
+        """Return the share of the last minute that its busiest unit has spent in batches; None without batches."""
+        return max((busy for unit in self.units if (busy := unit.busy(now)) is not None), default=None)
 
     @property
     def tasks(self) -> OpenTasks | None:
@@ -339,6 +354,11 @@ def wait_text(waiting: str, since: float | None, until: float | None, now: float
     if since is None or until is None:
         return waiting
     return f"{waiting}; {span(now - since)} of {span(until - since)}"
+
+
+def _is_recent(time: float, now: float) -> bool:
+    """Return whether a time is in the window of rates. The clock may have been set back; a second is tolerance."""
+    return -1.0 <= now - time < RATE_WINDOW
 
 
 def summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

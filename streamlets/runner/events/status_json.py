@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from streamlets.runner.events.port_counts import PortCounts
 from streamlets.runner.events.status import (
     OpenTasks,
-    PortCounts,
     RunningBatch,
     RunStatus,
     StreamletStatus,
@@ -41,7 +41,7 @@ def to_json(status: RunStatus, now: float) -> dict[str, object]:
 
 
 def from_json(data: Mapping[str, Any]) -> RunStatus:
-    """Return the status from what `to_json` returned.
+    """Return the status from what `to_json` returned, also in an earlier release, which had fewer fields.
 
     Raises:
         KeyError, TypeError, ValueError: the data is not a status.
@@ -52,9 +52,7 @@ def from_json(data: Mapping[str, Any]) -> RunStatus:
         "units": {unit.unit: unit for unit in units},
         "without_spark": frozenset(data["without_spark"]),
     }
-    return RunStatus(
-        **{field.name: data[field.name] for field in fields(RunStatus) if field.name not in derived}, **derived
-    )
+    return RunStatus(**_present(RunStatus, data) | derived)
 
 
 def _streamlet_to_json(streamlet: StreamletStatus, now: float) -> dict[str, object]:
@@ -66,15 +64,30 @@ def _unit_to_json(unit: UnitStatus, now: float) -> dict[str, object]:
     data = {_RENAMED.get(name, name): value for name, value in asdict(unit).items() if name != "unit"}
     if unit.running is not None:
         data["running_batch"]["seconds"] = round(max(0.0, now - unit.running.since), 1)
-    return {"query": unit.unit.part, **data, "rate": round(unit.rate(now), 1)}
+    derived = {"rate": unit.rate(now), "busy": unit.busy(now)}
+    ages = {
+        "watermark_delay": unit.watermark_delay(now),
+        "backlog_age": unit.backlog_age(now),
+        "record_age": None if unit.last_record is None else max(0.0, now - unit.last_record),
+    }
+    digits = {"busy": 3}
+    rounded = {name: value and round(value, digits.get(name, 1)) for name, value in (derived | ages).items()}
+    return {"query": unit.unit.part, **data, **rounded}
 
 
 def _unit_from_json(data: Mapping[str, Any], streamlet: str) -> UnitStatus:
-    values = {field.name: data[_RENAMED.get(field.name, field.name)] for field in fields(UnitStatus)[1:]}
-    if batch := values["running"]:
+    values = _present(UnitStatus, data)
+    if batch := values.get("running"):
         values["running"] = RunningBatch(batch["number"], batch["since"], batch["stuck"], tuple(batch["where"]))
-    values["ports"] = {port: PortCounts(**counts) for port, counts in values["ports"].items()}
-    if tasks := values["tasks"]:
+    values["ports"] = {port: PortCounts(**counts) for port, counts in data.get("ports", {}).items()}
+    if tasks := values.get("tasks"):
         values["tasks"] = OpenTasks(**tasks)
-    values |= {"frames": tuple(data["frames"]), "recent": tuple(map(tuple, data["recent"]))}
+    values["frames"] = tuple(data.get("frames", ()))
+    values |= {name: tuple(map(tuple, data.get(name, ()))) for name in ("recent", "spells")}
     return UnitStatus(unit=UnitId(streamlet, data["query"]), **values)
+
+
+def _present(status: type[RunStatus | UnitStatus], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the fields that the data has; the others keep their defaults."""
+    keys = {field.name: _RENAMED.get(field.name, field.name) for field in fields(status)}
+    return {name: data[key] for name, key in keys.items() if key in data}

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 
 from blueprint.wording import counted, span
+from streamlets.runner.events.busy import with_batch
 from streamlets.runner.events.event import Importance, UnitEvent
+from streamlets.runner.events.port_counts import PortCounts
 from streamlets.runner.events.status import (
     RESTING,
     UP,
     OpenTasks,
-    PortCounts,
     RunningBatch,
     RunStatus,
     State,
@@ -95,6 +96,7 @@ class UnitChanged(UnitEvent):
             retry_at=None if self.retry_in is None else self.time + self.retry_in,
             running=unit.running if up else None,
             recent=unit.recent if up else (),
+            spells=unit.spells if up else (),
             waiting=self.waiting,
             waits_since=(self.waits_since or self.time) if self.waiting else None,
             waits_until=self.waits_until,
@@ -134,6 +136,9 @@ class UnitProgressed(UnitEvent):
         seconds: the duration of the batch.
         watermark: ISO time, if the query has one.
         state_rows: all rows in state after the batch, as Spark counts them.
+        state_bytes: the memory of the state after the batch.
+        state_seconds: the time that Spark's tasks have spent in state, summed over all tasks.
+        phases: the duration by phase, see `phases.PHASES`.
     """
 
     usually = Importance.DATA
@@ -150,6 +155,9 @@ class UnitProgressed(UnitEvent):
     seconds: float = 0.0
     watermark: str | None = None
     state_rows: int = 0
+    state_bytes: int = 0
+    state_seconds: float = 0.0
+    phases: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -169,6 +177,7 @@ class UnitProgressed(UnitEvent):
 
     def changed_unit(self, unit: UnitStatus) -> UnitStatus:
         running = unit.running
+        in_batches = self.batch is not None
         finished = running is not None and self.batch is not None and running.number <= self.batch
         return replace(
             unit,
@@ -179,13 +188,22 @@ class UnitProgressed(UnitEvent):
             late=unit.late + self.late,
             pending_rows=self.pending_rows,
             state_rows=self.state_rows,
+            state_bytes=self.state_bytes,
+            state_seconds=round(unit.state_seconds + self.state_seconds, 3),
             backlog=self.backlog,
+            oldest_unread={inlet: time for inlet, time in unit.oldest_unread.items() if self.backlog.get(inlet)},
             batch=self.batch,
             seconds=self.seconds,
             watermark=self.watermark or unit.watermark,
             recent=unit.recent_with(self.time, self.rows),
             running=None if finished else running,
             overdue=False,
+            batches=unit.batches + in_batches,
+            transactions=unit.transactions + (not in_batches),
+            phases=self.phases,
+            phase_seconds=_added(unit.phase_seconds, self.phases),
+            spells=with_batch(unit.spells, self.time, self.seconds) if in_batches else unit.spells,
+            last_record=self.time if self.rows else unit.last_record,
         )
 
     def _ports(self, known: Mapping[str, PortCounts]) -> dict[str, PortCounts]:
@@ -202,6 +220,7 @@ class UnitMeasured(UnitEvent):
             stays as it is.
         running: the running batch and its start; None without one.
         tasks: the tasks of a batch source; None leaves the known tasks as they are.
+        oldest: since when the oldest of these records waits, by inlet, where known, in seconds since the epoch.
     """
 
     usually = Importance.DATA
@@ -210,6 +229,7 @@ class UnitMeasured(UnitEvent):
     running: tuple[int, float] | None = None
     _: KW_ONLY
     tasks: OpenTasks | None = None
+    oldest: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
@@ -227,7 +247,11 @@ class UnitMeasured(UnitEvent):
         measured = {**unit.backlog, **self.backlog}
         backlog = {inlet: records for inlet, records in measured.items() if records is not None}
         overdue = unit.overdue and any(backlog.values())
-        return replace(unit, backlog=backlog, running=running, tasks=self.tasks or unit.tasks, overdue=overdue)
+        oldest = {inlet: time for inlet, time in unit.oldest_unread.items() if inlet not in self.backlog}
+        return replace(
+            unit, backlog=backlog, running=running, tasks=self.tasks or unit.tasks, overdue=overdue,
+            oldest_unread=oldest | dict(self.oldest),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,3 +335,7 @@ class UnitWarned(UnitEvent):
     @property
     def line(self) -> str:
         return f"{self.unit}: {self.what}"
+
+
+def _added(seconds: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
+    return {**seconds, **{phase: round(seconds.get(phase, 0.0) + value, 3) for phase, value in more.items()}}

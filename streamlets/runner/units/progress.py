@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from blueprint.comparison.stateful_operators import stateful_operator
+from streamlets.runner.events.phases import seconds_by_phase
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitProgressed
+
+_IN_STATE = ("allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs")
+"""What Spark measures of the work in state, summed over all tasks."""
 
 
 def progressed(
@@ -21,6 +25,7 @@ def progressed(
     dead_letters: int = 0,
     backlog: Mapping[str, int] | None = None,
     executions: int = 1,
+    publishing: float = 0.0,
 ) -> UnitProgressed:
     """Return the event of a finished batch.
 
@@ -31,6 +36,7 @@ def progressed(
         rows_out: the rows written by outlet, as reported by the channel; if empty, the count of Spark's sink.
         backlog: records not yet read, by inlet.
         executions: how often Spark executed the batch, and so counted its late rows.
+        publishing: the seconds in which the channel has published the rows.
     """
     operators = report.get("stateOperators") or []
     watermark = (report.get("eventTime") or {}).get("watermark")
@@ -46,6 +52,9 @@ def progressed(
         backlog=backlog or {},
         pending_rows=sum(_rows(operator) for operator in operators if _holds(operator, output_mode)),
         state_rows=sum(map(_rows, operators)),
+        state_bytes=sum(int(operator.get("memoryUsedBytes") or 0) for operator in operators),
+        state_seconds=sum(float(operator.get(step) or 0) for operator in operators for step in _IN_STATE) / 1000,
+        phases=seconds_by_phase(report, publishing),
         seconds=float(report.get("batchDuration") or 0) / 1000,
         watermark=None if watermark is None or watermark.startswith("1970-01-01T00:00:00") else watermark,
     )

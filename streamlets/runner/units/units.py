@@ -201,6 +201,7 @@ class _SparkUnit:
             + self._site.followups.invalid(report) // written.executions,
             backlog=self._site.backlog(report),
             executions=written.executions,
+            publishing=written.publishing,
         )
         late = self._site.records_late(report, self.id, now, written.executions)
         if late is not None:

@@ -108,6 +108,19 @@ def test_a_backlog_that_a_unit_reports_itself_stays(run: Run) -> None:
     assert run.facts == []
 
 
+def test_the_oldest_unread_record_is_known(run: Run) -> None:
+    """It is the first one after the committed position, and is reported only with a change."""
+    add(run.topic, 3, range(1000))
+    written(run.state.checkpoints, "mean.out", {0: {"in": position(run.topic, 2)}}, 0)
+    run.is_in("running")
+    oldest = run.look().oldest_unread["in"]
+    assert run.look().oldest_unread["in"] == oldest
+    assert run.facts == []
+    shutil.rmtree(run.state.checkpoints)
+    written(run.state.checkpoints, "mean.out", {1: {"in": position(run.topic, 5)}}, 1)
+    assert (run.look().backlog, run.look().oldest_unread) == ({"in": 0}, {})
+
+
 def test_the_backlog_without_a_checkpoint_is_the_whole_topic(run: Run) -> None:
     """These are the records that the inlet will read."""
     run.is_in("failed", UnitId("mean", ""))

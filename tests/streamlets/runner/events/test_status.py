@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from streamlets.runner.events.record_events import RowsInState
 from streamlets.runner.events.run_events import RunEnded, RunStarted, RunStopping, SparkStarting, SparkUp
 from streamlets.runner.events.status import RunStatus, State, UnitId
 from streamlets.runner.events.status_json import to_json
-from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed, UnitSplit
+from streamlets.runner.events.unit_events import UnitChanged, UnitMeasured, UnitProgressed, UnitSplit
 
 A, AX, AY, B = UnitId("a", ""), UnitId("a", "x"), UnitId("a", "y"), UnitId("b", "out")
 
@@ -48,6 +49,55 @@ def test_rows_are_summed_over_batches() -> None:
     assert (streamlet.backlog, streamlet.pending_rows, streamlet.units[0].batch) == (60, 7, 1)
     assert streamlet.units[0].watermark == "2020-01-01T00:00:00.000Z"
     assert streamlet.rate(3.0) == 40 / 1.5
+
+
+def test_batches_and_their_phases_are_summed() -> None:
+    """The last batch stays beside the sums; work without batches is counted as transactions."""
+    status = _folded(
+        RunStarted(0.0, "app", ("a",)),
+        UnitChanged(1.0, AX, "running"),
+        UnitProgressed(2.0, AX, 0, 10, phases={"executing": 1.0, "other": 0.1}, state_seconds=0.3, state_bytes=900),
+        UnitProgressed(3.0, AX, 1, 0, phases={"executing": 0.5, "planning": 0.2}, state_seconds=0.1, state_bytes=800),
+        UnitChanged(1.0, AY, "running"),
+        UnitProgressed(4.0, AY, None, 0, {"out": 3}),
+    )
+    unit, spout = status.units[AX], status.units[AY]
+    assert (unit.batches, unit.transactions, spout.batches, spout.transactions) == (2, 0, 0, 1)
+    assert unit.phases == {"executing": 0.5, "planning": 0.2}
+    assert unit.phase_seconds == {"executing": 1.5, "other": 0.1, "planning": 0.2}
+    assert (unit.state_seconds, unit.state_bytes) == (0.4, 800)
+    assert (unit.last_record, spout.last_record) == (2.0, 4.0), "the second batch had no records"
+
+
+def test_the_delay_of_a_watermark() -> None:
+    """It grows while the watermark stands still; there is none without a watermark, or with one that is not a time."""
+    progress = UnitProgressed(2.0, AX, 0, 1, watermark="1970-01-01T00:01:00.000Z")
+    unit = _folded(RunStarted(0.0, "app", ("a",)), UnitChanged(1.0, AX, "running"), progress).units[AX]
+    assert (unit.watermark_delay(70.0), unit.watermark_delay(100.0)) == (10.0, 40.0)
+    assert unit.watermark_delay(50.0) == 0.0, "event times of the future are not a delay"
+    assert replace(unit, watermark=None).watermark_delay(70.0) is None
+    assert replace(unit, watermark="soon").watermark_delay(70.0) is None
+
+
+def test_the_age_of_the_backlog() -> None:
+    """It is known if the age of each unread record is; without unread records it is 0."""
+    status = _folded(RunStarted(0.0, "app", ("a",)), UnitChanged(1.0, AX, "running"))
+    assert status.units[AX].backlog_age(60.0) is None
+    status = fold(status, UnitMeasured(50.0, AX, {"in": 3, "by": 1}, oldest={"in": 40.0, "by": 30.0}))
+    assert status.units[AX].backlog_age(60.0) == 30.0
+    status = fold(status, UnitProgressed(61.0, AX, 0, 1, backlog={"in": 3}))
+    assert status.units[AX].backlog_age(62.0) == 22.0
+    status = fold(status, UnitMeasured(63.0, AX, {"in": 0, "by": 0}))
+    assert status.units[AX].backlog_age(64.0) == 0.0
+    assert fold(status, UnitMeasured(65.0, AX, {"in": 2})).units[AX].backlog_age(66.0) is None
+
+
+def test_a_clock_that_is_set_back_does_not_raise_the_rate() -> None:
+    """Rows of before, whose times are now in the future, are not counted as rows of the last second."""
+    events = (RunStarted(0.0, "app", ("a",)), UnitChanged(1.0, AX, "running"), UnitProgressed(7200.0, AX, 0, 50_000))
+    status = _folded(*events)
+    assert status.units[AX].rate(3600.0) == 0.0
+    assert fold(status, UnitProgressed(3601.0, AX, 1, 10, seconds=1.0)).units[AX].recent == ((3601.0, 10),)
 
 
 def test_queries_replace_the_unit_of_their_streamlet() -> None:

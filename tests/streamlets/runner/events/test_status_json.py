@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,6 +33,7 @@ _COUNTS = st.integers(0, 5)
 _TEXTS = st.text(max_size=3)
 _FRAMES = st.lists(_TEXTS, max_size=2).map(tuple)
 _BY_NAME = st.dictionaries(st.sampled_from(["in", "out"]), _COUNTS, max_size=2)
+_PHASES = st.dictionaries(st.sampled_from(["planning", "other"]), _TIMES)
 _UNITS = st.builds(UnitId, st.sampled_from(_REFS), st.sampled_from(["", "x", "y"]))
 _EVENTS = st.one_of(
     st.builds(
@@ -41,10 +43,12 @@ _EVENTS = st.one_of(
     st.builds(
         UnitProgressed, _TIMES, _UNITS, st.none() | _COUNTS, _COUNTS, _BY_NAME, dead_letters=_COUNTS, late=_COUNTS,
         backlog=_BY_NAME, pending_rows=_COUNTS, seconds=_TIMES, watermark=st.none() | _TEXTS, state_rows=_COUNTS,
+        state_bytes=_COUNTS, state_seconds=_TIMES, phases=_PHASES,
     ),
     st.builds(
         UnitMeasured, _TIMES, _UNITS, _BY_NAME, st.none() | st.tuples(_COUNTS, _TIMES),
         tasks=st.none() | st.builds(OpenTasks, oldest=st.none() | _TIMES, failed=_COUNTS),
+        oldest=st.dictionaries(st.sampled_from(["in", "out"]), _TIMES),
     ),
     st.builds(
         BatchStuck,
@@ -77,6 +81,52 @@ def test_a_status_survives_json(events: list[Event], now: float) -> None:
     read = from_json(data)
     assert read == status
     assert json.loads(json.dumps(to_json(read, now))) == data
+
+
+_BEFORE_PHASES = """
+{"process": 4711, "version": 1, "written": 20.0, "health": "running", "application": "app", "started": 0.0,
+ "sequence": 3, "updated": 2.0, "ended": null, "exit_code": null, "reason": "", "stopping": "", "scaled": {},
+ "without_spark": [], "streamlets": [
+ {"ref": "b", "state": "running", "cause": "", "waiting": "", "replicas": null, "units": [
+  {"query": "out", "state": "running", "since": 1.0, "cause": "", "frames": [], "restarts": 1, "retry_at": null,
+   "rows_in": 7, "rows_out": {"out": 7}, "dead_letters": 0, "late": 0, "pending_rows": 0, "state_rows": 0,
+   "backlog": {"in": 3}, "batch": 4, "batch_seconds": 0.5, "watermark": null, "recent": [[2.0, 7]],
+   "running_batch": null, "waiting": "", "waits_since": null, "waits_until": null, "tasks": null, "overdue": false,
+   "hook": "", "ports": {}, "rate": 0.0}]}]}
+"""
+"""A status file of the release before the phases of batches."""
+
+
+def test_a_status_of_an_earlier_release_is_read(tmp_path: Path) -> None:
+    """What it does not have is as at the start of a run; what it has is kept."""
+    file = tmp_path / "status.json"
+    file.write_text(_BEFORE_PHASES)
+    written = read_status(file)
+    assert written is not None
+    (unit,) = written.status.units.values()
+    assert (unit.rows_in, unit.restarts, unit.backlog, unit.seconds) == (7, 1, {"in": 3}, 0.5)
+    assert (unit.batches, unit.phase_seconds, unit.spells, unit.last_record) == (0, {}, (), None)
+
+
+def test_the_status_only_has_more_keys_than_before() -> None:
+    """Programs that read the status of an earlier release find every key of it."""
+    before = json.loads(_BEFORE_PHASES)
+    status = fold(RunStatus(), RunStarted(0.0, "app", ("b",)))
+    status = fold(status, UnitChanged(1.0, UnitId("b", "out"), "running"))
+    now = json.loads(json.dumps({"process": 1} | to_json(status, 20.0)))
+    assert set(before) <= set(now)
+    assert set(before["streamlets"][0]) <= set(now["streamlets"][0])
+    assert set(before["streamlets"][0]["units"][0]) <= set(now["streamlets"][0]["units"][0])
+
+
+def test_the_documentation_has_every_key_of_the_status() -> None:
+    """Each key of the status, of a streamlet and of a unit is in a row of the page."""
+    page = (Path(__file__).parents[4] / "docs" / "status-json.md").read_text(encoding="utf-8")
+    status = fold(RunStatus(), RunStarted(0.0, "app", ("b",)))
+    data: Any = {"process": 1} | to_json(fold(status, UnitChanged(1.0, UnitId("b", "out"), "running")), 20.0)
+    (streamlet,) = data["streamlets"]
+    documented = set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE))
+    assert {*data, *streamlet, *streamlet["units"][0]} <= documented
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.integers(1, 9)), min_size=1, max_size=60))

@@ -48,6 +48,19 @@ def test_all_rows_in_state_are_counted_in_every_output_mode() -> None:
     assert progressed(REPORT, UNIT, 1.0, output_mode="update", rows_out={}).state_rows == 1012
 
 
+def test_the_phases_and_the_state_of_a_batch() -> None:
+    """Durations are seconds by phase; the memory and the time in state are summed over the operators."""
+    operator = {
+        "operatorName": "dedupe", "numRowsTotal": 1, "memoryUsedBytes": 4176, "allUpdatesTimeMs": 71,
+        "allRemovalsTimeMs": 41, "commitTimeMs": 188,
+    }  # fmt: skip
+    report = REPORT | {"durationMs": {"addBatch": 1200, "walCommit": 100}, "stateOperators": [operator, operator]}
+    event = progressed(report, UNIT, 1.0, output_mode="append", rows_out={}, publishing=0.2)
+    assert event.phases == {"executing": 1.0, "publishing": 0.2, "committing": 0.1, "other": 0.2}
+    assert (event.state_bytes, event.state_seconds) == (8352, 0.6)
+    assert progressed(REPORT, UNIT, 1.0, output_mode="append", rows_out={}).state_bytes == 0
+
+
 def test_rows_out_of_sinks() -> None:
     """Without a count of the channel, Spark's count of its sink is used, if it is known."""
     known = REPORT | {"sink": {"numOutputRows": 0}}

@@ -408,7 +408,10 @@ def test_queries_the_author_started_stay_one_unit(site: Site, tmp_path: Path) ->
     (tmp_path / "fixed").touch()
     unit.start(2)
     assert _next(facts, Started) == Started(unit.id, 2)
-    assert _next(facts, Progressed).progress.unit == unit.id
+    progress = _next(facts, Progressed).progress
+    assert progress.unit == unit.id
+    assert {"planning", "executing", "committing"} <= set(progress.phases), "the steps of Spark have known names"
+    assert sum(progress.phases.values()) == pytest.approx(progress.seconds, abs=0.01)
     assert "app.rates.other" in _active(site)
     assert len(_active(site)) == 2
     unit.drain()
