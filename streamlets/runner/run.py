@@ -35,6 +35,7 @@ from streamlets.runner.orders import CheckUpgrade, Orders
 from streamlets.runner.periodic import repeating
 from streamlets.runner.resources.deletion import is_begun
 from streamlets.runner.resources.of_run import RunResources
+from streamlets.runner.samples.view import SampleView
 from streamlets.runner.signals import stopping_on_signals
 from streamlets.runner.state_directory.control import Request
 from streamlets.runner.state_directory.directory import ACCESS, StateDirectory, StateError
@@ -144,6 +145,7 @@ def run(
         stopping_on_signals(lambda name: inbox.put(Drain(f"stopped by {name}")), stop_now) as take_signals,
         options.state.locked(ACCESS[plan.settings.state_access]) as lock,
         masked_output(secrets.without),
+        SampleView(options.state) as samples,
     ):
         if options.fresh:
             options.state.clear({topic.name for topic in plan.topics if not topic.managed})
@@ -158,7 +160,7 @@ def run(
         upgraded = read_outcome(options.state) if options.taken_over else None
         trial = Trial(options.state, upgraded or UpgradeOutcome(""), options.check_return, time.monotonic)
 
-        events = Publisher((log, status, *views), secrets.data)
+        events = Publisher((log, status, samples, *views), secrets.data)
         events.publish(RunStarted(time.time(), plan.name, tuple(streamlet.ref for streamlet in plan.streamlets)))
         if moved:
             events.publish(UnitWarned(time.time(), UnitId(plan.name), moved))

@@ -100,6 +100,11 @@ class StateDirectory:
         return self.directory / "status" / "spouts"
 
     @property
+    def samples(self) -> Path:
+        """The directory of the samples of the last day, see `samples.reading`; it is cleared with the topics."""
+        return self.directory / "status" / "samples"
+
+    @property
     def control(self) -> Path:
         """The directory of the requests to the runner and its answers."""
         return self.directory / "control"
