@@ -27,6 +27,7 @@ _COMMANDS = {
     "explain": "Explain a code that `flow verify` reports.",
     "graph": "Draw the graph of an application.",
     "health": "Show whether the streamlets of an application are healthy.",
+    "lineage": "Show where a column comes from, and who uses it.",
     "lsp": "Answer an editor about blueprints (Language Server Protocol).",
     "new": "Create a project that verifies, runs and passes its tests.",
     "pause": "Pause streamlets of a running application.",

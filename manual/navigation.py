@@ -25,6 +25,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/kafka-jars.md",
         "docs/isolation.md",
         "docs/graph.md",
+        "docs/lineage.md",
         "docs/editors.md",
         "docs/doctor.md",
         "docs/*.md",

@@ -32,7 +32,7 @@ def verify_with_logic(
     from streamlets.spark.session import SessionError
 
     try:
-        with _progress("building the streamlets' logic (Spark takes some seconds to start) ..."):
+        with progress("building the streamlets' logic (Spark takes some seconds to start) ..."):
             return app.verify(logic=check_logic, against=against, state=state), ""
     except SessionError as error:
         message = f"error: the streamlets' logic cannot be built: {error}\n  help: {error.help}"
@@ -40,7 +40,7 @@ def verify_with_logic(
 
 
 @contextmanager
-def _progress(message: str) -> Iterator[None]:
+def progress(message: str) -> Iterator[None]:
     """Show on a terminal what is being waited for, as long as it takes."""
     import sys
 

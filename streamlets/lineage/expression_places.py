@@ -80,13 +80,16 @@ class ExpressionPlaces:
         return syntax.on_line(str(expression.fields.get("name") or ""), file, line)
 
     def _statement(self, text: str, line: int) -> SourceLocation | None:
-        place = self._statements.get(text)
-        if place is None:
-            return None
-        if place.file.endswith(".py"):
-            return place
-        at = place.line + line - 1
-        return SourceLocation(place.file, at, 0 if line > 1 else place.column, at, 1) if line > 1 else place
+        """Return the place of a line of SQL; the text of a view is the end of the statement that defines it."""
+        for statement, place in self._statements.items():
+            before, found, _ = statement.rpartition(text)
+            if not found:
+                continue
+            below = before.count("\n") + line - 1
+            if place.file.endswith(".py") or not below:
+                return place
+            return SourceLocation(place.file, place.line + below, 0, place.line + below, 1)
+        return None
 
     def _of_frame(self, expression: Expression) -> SourceLocation | None:
         """Return the call that made the first DataFrame which has the expression."""

@@ -33,6 +33,14 @@ _GROUPED_PYTHON = frozenset({202, 203, 217, 252, 253, 254})
 """Spark's codes for Python functions that aggregate."""
 
 
+def is_same_type(expression: Expression) -> bool:
+    """Return whether an expression is a cast to the type that its operand has, which Spark adds above views."""
+    if expression.name not in ("Cast", "UpCast") or len(expression.children) != 1:
+        return False
+    kind = expression.children[0].fields.get("dataType")
+    return kind is not None and kind == expression.fields.get("dataType")
+
+
 Subquery = Callable[[Expression, Mapping[int, Value]], tuple[Value, Influences]]
 
 
@@ -60,7 +68,7 @@ class ExpressionLineage:
             return with_influences(value, rows)
         if name == "OuterReference":
             return self.value(next(expressions_in(list(expression.fields.values()))))
-        if name in _SAME and children:
+        if (name in _SAME and children) or is_same_type(expression):
             return self.value(children[0])
         if name in _ELEMENTS:
             return self._elements(expression)

@@ -11,7 +11,7 @@ from streamlets.lineage.values import NONE, Influences
 if TYPE_CHECKING:
     from blueprint.diagnostics import Span
 
-Path = tuple[str, ...]
+ColumnPath = tuple[str, ...]
 """The name of a column, followed by the names of nested fields."""
 
 
@@ -49,7 +49,7 @@ class OutputLineage:
     query: str
     outlet: str = ""
     sink: str = ""
-    columns: Mapping[Path, ColumnLineage] = field(default_factory=dict)
+    columns: Mapping[ColumnPath, ColumnLineage] = field(default_factory=dict)
     rows: Influences = NONE
     place: Span | None = field(default=None, compare=False)
     unknown: tuple[str, ...] = ()

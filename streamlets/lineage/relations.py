@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from streamlets.lineage.expressions import ExpressionLineage
+from streamlets.lineage.expressions import ExpressionLineage, is_same_type
 from streamlets.lineage.kinds import Kind
 from streamlets.lineage.values import CONSTANT, NONE, Influences, Value, combined, merged
 from streamlets.spark.plan_json import Expression, PlanPart, expressions_in, part_of
@@ -319,7 +319,7 @@ def _fields_of_elements(array: Expression) -> list[str]:
 
 def _renamed(expression: Expression) -> int:
     """Return the number of the column that an expression only renames; -2 if it does anything else."""
-    while expression.name == "Alias" and expression.children:
+    while (expression.name == "Alias" and expression.children) or is_same_type(expression):
         expression = expression.children[0]
     return expression.id if expression.name == "AttributeReference" and expression.id is not None else -2
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.settings.secret_sources import streamlet_secrets
 from streamlets.lineage.expression_places import ExpressionPlaces
 from streamlets.lineage.kinds import Kind
-from streamlets.lineage.model import ColumnLineage, OutputLineage, Path, StreamletLineage
+from streamlets.lineage.model import ColumnLineage, ColumnPath, OutputLineage, StreamletLineage
 from streamlets.lineage.relations import Column, PlanLineage, Relation
 from streamlets.lineage.values import CONSTANT, Influence, Source, Value
 from streamlets.plans.built_streamlet import BuiltStreamlet
 from streamlets.plans.empty_ports import BRANCHES
-from streamlets.plans.places import span_of
 from streamlets.spark.plan_json import PlanPart, plan_of
 from streamlets.spark.plan_leaves import source_text, table_text
 from streamlets.spark.stream_writer import rows_of
@@ -40,6 +41,7 @@ class _Reader:
     def __init__(self, built: BuiltStreamlet) -> None:
         self._built = built
         self._mask = streamlet_secrets(built.plan).masked
+        self._here = f"{Path.cwd()}{os.sep}"
 
     def read(self) -> StreamletLineage:
         """Return the lineage; a query that cannot be read has a reason instead."""
@@ -52,6 +54,10 @@ class _Reader:
                 outputs += [OutputLineage(query.name, outlet, unknown=(reason,)) for outlet in self._outlets(query)]
         return StreamletLineage(tuple(outputs))
 
+    def _shown(self, text: str) -> str:
+        """Return a text without secrets, with paths relative to the working directory."""
+        return self._mask(text).replace(self._here, "")
+
     def _outlets(self, query: CheckedQuery) -> Sequence[str]:
         return tuple(self._built.frames.get(query.name, ())) or ("",)
 
@@ -60,7 +66,7 @@ class _Reader:
         frames = self._built.frames.get(query.name, {})
         result = self._relation(rows)
         if query.own_sink or not frames:
-            return [self._output(query, result, self._places(rows), sink=self._mask(_sink(query, self._built.plan)))]
+            return [self._output(query, result, self._places(rows), sink=self._shown(_sink(query, self._built.plan)))]
         contracts = {outlet.name: outlet.contract for outlet in self._built.plan.outlets}
         outputs = []
         for outlet, frame in frames.items():
@@ -97,7 +103,7 @@ class _Reader:
         """Return the columns of a source."""
         if part.name in _CONSTANT_LEAVES:
             return [CONSTANT] * len(names)
-        source = self._inlet(part) or Source(external=self._external(part))
+        source = self._inlet(part) or Source(external=self._shown(self._external(part)))
         return [Value(frozenset({Influence(source, (name,), Kind.IDENTITY)}), nested=True) for name in names]
 
     def _inlet(self, part: PlanPart) -> Source | None:
@@ -117,8 +123,8 @@ class _Reader:
     def _output(
         self, query: CheckedQuery, result: Relation, place_of: Callable[[Column], Any], outlet: str = "", sink: str = ""
     ) -> OutputLineage:
-        whole = span_of(query.place)
-        columns: dict[Path, ColumnLineage] = {}
+        whole = self._built.in_file(query.place.span) if query.place is not None else None
+        columns: dict[ColumnPath, ColumnLineage] = {}
         for column in result.columns:
             place = place_of(column) or whole
             for path, value in column.value.paths((column.name,)):
@@ -146,11 +152,11 @@ def _sink(query: CheckedQuery, plan: StreamletPlan) -> str:
 def _in_contract(output: OutputLineage, contract: Contract) -> OutputLineage:
     """Return the lineage of the columns that an outlet has: further columns of the rows are dropped."""
     names = {field.name.lower(): field.name for field in contract.record.fields}
-    columns: dict[Path, ColumnLineage] = {}
+    columns: dict[ColumnPath, ColumnLineage] = {}
     for path, column in output.columns.items():
         if path[0].lower() in names:
             columns[(names[path[0].lower()], *path[1:])] = column
-    missing: Mapping[Path, ColumnLineage] = {
+    missing: Mapping[ColumnPath, ColumnLineage] = {
         (name,): ColumnLineage(place=output.place, written=False) for name in names.values() if (name,) not in columns
     }
     return replace(output, columns=columns | dict(missing))

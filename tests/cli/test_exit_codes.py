@@ -28,6 +28,7 @@ ELSEWHERE = {
     ("flow pause, resume, restart, scale", 0): "tests/cli/test_steering.py",
     ("flow sql", 0): "tests/cli/test_steering.py",
     **{("flow health", code): "tests/cli/test_health.py" for code in (0, 1, 2, 3)},
+    ("flow lineage", 0): "tests/cli/test_lineage.py",
     ("flow put", 0): "tests/streamlets/ingress/spouts/test_programs_under_test.py",
 }
 """The tests of codes that need a run."""
@@ -145,6 +146,17 @@ def test_flow_verify_2(flow: Flow, app: Path) -> None:
         2, "error[file-not-found]: the settings file `missing.conf` of `--conf` does not exist",
     )  # fmt: skip
     assert flow("verify", "a", "b").code == 2
+
+
+def test_flow_lineage_1(flow: Flow, app: Path) -> None:
+    """There is an error."""
+    assert flow("lineage", "flow.trigger=no").code == 1
+
+
+def test_flow_lineage_2(flow: Flow, app: Path) -> None:
+    """There is no blueprint or no such column, or the arguments are wrong."""
+    for arguments in (("missing.conf",), ("readings.y",), ("readings.x", ".", "--depth", "0"), ("x", "a", "b")):
+        assert flow("lineage", *arguments).code == 2, arguments
 
 
 def test_flow_status_0(flow: Flow, app: Path) -> None:

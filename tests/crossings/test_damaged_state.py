@@ -61,6 +61,7 @@ USES: dict[str, tuple[Use, ...] | str] = {
     "doctor": "no state: it looks only whether the directory can be written",
     "explain": "no state",
     "graph": "no state",
+    "lineage": "no state",
     "lsp": "no state",
     "new": "no state",
     "pause": (Use(("pause", "distinct")),),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
@@ -60,18 +61,18 @@ def _with_state(key: Any, frames: Iterator[Any], state: Any) -> Iterator[Any]:
     yield from frames
 
 
-def _grouped(function: Callable[[Any], float]) -> Any:
-    from pyspark.sql.pandas.functions import PandasUDFType, pandas_udf
+def _grouped(function: Callable[[pd.Series], float]) -> Any:
+    from pyspark.sql.pandas.functions import pandas_udf
 
     aggregate: Any = pandas_udf
-    return aggregate(function, "double", PandasUDFType.GROUPED_AGG)
+    return aggregate(function, "double")
 
 
-def _length(text: str) -> int:
+def _length(text):  # type: ignore[no-untyped-def]  # a hint would make it a pandas function
     return len(text)
 
 
-def _mean(values: Any) -> float:
+def _mean(values: pd.Series) -> float:
     return float(values.mean())
 
 
