@@ -160,6 +160,10 @@ def _print_causes(status: RunStatus, now: float) -> None:
                 click.echo(f"\n{unit.unit}: stuck: batch {unit.running.number} has been running for {seconds}")
                 for frame in unit.running.where:
                     click.echo(f"  at {frame}")
+            if unit.hang is not None:
+                click.echo(f"\n{unit.unit}: stuck: {unit.hang.what} for {span(now - unit.hang.since)}")
+                for frame in unit.hang.where:
+                    click.echo(f"  at {frame}")
 
 
 def _print_cause(unit: UnitStatus) -> None:

@@ -24,6 +24,8 @@ def state(streamlet: StreamletStatus, now: float) -> str:
     from streamlets.runner.events.status import wait_text
 
     shown = wait_text(streamlet.waiting, streamlet.waits_since, streamlet.waits_until, now) or streamlet.state
+    if streamlet.hang is not None:
+        return f"{shown}, stuck {span(now - streamlet.hang.since)}"
     if streamlet.running is not None:
         seconds = now - streamlet.running.since
         if streamlet.stuck:

@@ -15,7 +15,15 @@ from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import RunEnded, RunStarted
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.status_file import StatusFile
-from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitOverdue, UnitProgressed
+from streamlets.runner.events.unit_events import (
+    BatchStuck,
+    UnitChanged,
+    UnitMeasured,
+    UnitOverdue,
+    UnitProgressed,
+    UnitRecovered,
+    UnitStuck,
+)
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
 
@@ -27,6 +35,11 @@ STUCK = (
     UnitMeasured(NOW - 70, MEAN, {}, (3, NOW - 720)),
     BatchStuck(NOW - 60, MEAN, batch=3, since=NOW - 720, seconds=660.0, frames=("plant.py:7 in slow",)),
 )
+
+HUNG = UnitStuck(
+    time=NOW - 60, unit=MEAN, what="no end of its discovery", since=NOW - 720,
+    frames=("plant.py:3 in discover", "plant.py:7 in slow"),
+)  # fmt: skip
 
 Written = Callable[..., StateDirectory]
 
@@ -63,6 +76,13 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
         ((*UP, *WAITING, UnitMeasured(NOW - 1, MEAN, {"in": 0})), 0, ("healthy", "", 90.0)),
         ((*UP, *WAITING, UnitChanged(NOW - 2, MEAN, "paused", "paused by ann")), 0, ("healthy", "paused by ann", 2.0)),
         ((*UP, *STUCK), 3, ("stuck", "batch 3 has been running for 12 min at plant.py:7 in slow", 720.0)),
+        ((*UP, HUNG), 3, ("stuck", "no end of its discovery for 12 min at plant.py:7 in slow", 720.0)),
+        ((*UP, HUNG, UnitRecovered(NOW - 1, MEAN)), 0, ("healthy", "", 90.0)),
+        ((*UP, HUNG, UnitProgressed(NOW - 1, MEAN, None, 0, {"tasks": 1})), 0, ("healthy", "", 90.0)),
+        (
+            (*UP, HUNG, UnitChanged(NOW - 1, MEAN, "backing-off", "stuck: no end", retry_in=3.0)),
+            0, ("healthy", "stuck: no end", 1.0),
+        ),
         ((*UP, UnitChanged(NOW - 6, MEAN, "failed", "ValueError: 7")), 1, ("failed", "ValueError: 7", 6.0)),
         (
             (*UP, UnitChanged(NOW - 4, MEAN, "backing-off", "ValueError: 7", retry_in=3.0)),

@@ -16,7 +16,7 @@ from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import RunStarted, SparkStarting
 from streamlets.runner.events.status import OpenTasks, RunningBatch, StreamletStatus, UnitId, UnitStatus
 from streamlets.runner.events.status_file import StatusFile
-from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitProgressed
+from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitProgressed, UnitStuck
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
 
@@ -77,6 +77,16 @@ def test_a_batch_that_takes_long_has_its_age(status: Status) -> None:
     )
     assert cells(row)[:2] == ["mean", "running, stuck 2 h"]
     assert stuck == ["mean.out: stuck: batch 4 has been running for 2 h", "  at plant.py:7 in each"]
+
+
+def test_a_unit_without_batches_that_is_stuck(status: Status) -> None:
+    """The status shows what does not happen, since when and where."""
+    began = time.time() - AGE
+    frames = ("plant.py:7 in run",)
+    hung = UnitStuck(time=began, unit=MEAN, what="no sign of life", since=began, frames=frames)
+    _, row, _, *stuck = status(UnitChanged(began, MEAN, "running"), hung)
+    assert cells(row)[:2] == ["mean", "running, stuck 2 h"]
+    assert stuck == ["mean.out: stuck: no sign of life for 2 h", "  at plant.py:7 in run"]
 
 
 def test_the_age_of_a_short_batch_is_not_shown() -> None:

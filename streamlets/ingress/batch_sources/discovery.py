@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from blueprint.plan import StreamletPlan
 from streamlets.channels.base import TopicResource
+from streamlets.ingress.batch_sources.author_call import Call
 from streamlets.ingress.batch_sources.context import Discovering, SourceContext
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
 from streamlets.ingress.batch_sources.failure_warnings import failure_warnings
@@ -19,6 +20,7 @@ from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progres
 from streamlets.ingress.batch_sources.requests import RetryRequest, retry_requests
 from streamlets.ingress.batch_sources.task_states import FailedTasks, read_upto
 from streamlets.ingress.batch_sources.task_writer import DiscoveryStoppedError, TaskWriter
+from streamlets.ingress.stuck_report import StuckReport
 from streamlets.ingress.triggerers import Clock, SystemClock, Triggerer, TriggererContext
 from streamlets.ingress.triggerers.registry import make_triggerer
 from streamlets.project.loading import streamlet_of
@@ -37,7 +39,6 @@ HOST = "discovery"
 _BOUNDED_ATTEMPTS = 4
 """How often a discovery is tried in a bounded run, which must end."""
 
-_MEANWHILE = "the tasks that it has found are read, and further triggers are dropped"
 _ABANDONED = "the tasks that it has found are read; it runs again at the next start"
 _GIVEN_UP = (
     "a bounded run does not try again; the tasks that it has found are read, and it runs again at the next start"
@@ -52,8 +53,8 @@ class DiscoveryUnit:
 
     Only one discovery runs at a time; a trigger meanwhile is dropped and counted. A discovery that fails or is
     interrupted runs again, with its event, when the unit starts the next time. One that takes longer than
-    `discovery-timeout` is reported once. In a bounded run it is abandoned then, and the unit fails for good: a thread
-    cannot be ended, and there must not be two discoveries at once.
+    `discovery-timeout` is stuck, as is another call of the author's code after `stuck-after`. In a bounded run it is
+    abandoned, and the unit fails for good: a thread cannot be ended, and there must not be two discoveries at once.
 
     Arguments:
         plan: the plan of the batch source.
@@ -80,7 +81,7 @@ class DiscoveryUnit:
         self._progress = DiscoveryProgress(run)
         self._current: _Discovery | None = None
         self._failures = 0
-        self._overdue: _Discovery | None = None  # the discovery that was reported
+        self._stuck = StuckReport(self.id, plan.settings, context.report)
         write_progress(self._file, self._progress)  # a bounded query waits for the discovery of this run
 
     def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
@@ -106,16 +107,16 @@ class DiscoveryUnit:
         """Do nothing: `stop` reports the end at once."""
 
     def check(self) -> None:
-        """Report a discovery that takes too long; in a bounded run, abandon it."""
+        """Report the author's code that does not return; in a bounded run, abandon a discovery."""
         timeout: Any = self._plan.parameters["discovery-timeout"]
-        current = self._current
-        if current is None or (seconds := current.seconds()) is None or seconds < timeout.seconds:
+        if (current := self._current) is None:
             return
-        if not self.in_bounded_run:
-            if self._overdue is not current:
-                self._overdue = current
-                what = f"the discovery has been running for longer than `discovery-timeout` ({timeout}); {_MEANWHILE}"
-                self.report(Seen(UnitWarned(time.time(), self.id, what)))
+        call = current.call
+        limit = timeout.seconds if call.discovers else self._plan.settings.stuck_after.seconds
+        if not (call.discovers and self.in_bounded_run):
+            self._stuck.look(current.number, f"no end of {call.what}", call.seconds, limit, current.thread)
+            return
+        if call.seconds < limit:
             return
         reason = f"the discovery did not end within `discovery-timeout` ({timeout})"
         self.update(failure=reason)
@@ -221,7 +222,7 @@ class DiscoveryUnit:
         self._context.report(fact)
 
     def print_line(self, line: str) -> None:
-        """Print a line for the people who watch the run."""
+        """Print a line for people."""
         self._context.print_line(line)
 
 
@@ -234,7 +235,7 @@ class _Discovery:
     """
 
     def __init__(self, unit: DiscoveryUnit, run: int) -> None:
-        self._unit, self._number = unit, run
+        self._unit, self.number, self.thread = unit, run, 0
         self._changed = threading.Condition()
         self._event: str | None = None
         self._failure: Exception | None = None  # of a thread of the triggerer
@@ -244,12 +245,7 @@ class _Discovery:
         self._cursor = unit.cursor()
         self._reported_counts = (0, -1, 0)
         self._failed, self._counted = 0, -1  # the failed tasks, and how many tasks were read when they were counted
-        self._since: float | None = None  # when the running discovery has begun, by the monotonic clock
-
-    def seconds(self) -> float | None:
-        """Return for how long the discovery has been running; None without one."""
-        since = self._since
-        return None if since is None else time.monotonic() - since
+        self.call = Call()
 
     def end(self) -> None:
         """Have it end."""
@@ -266,7 +262,7 @@ class _Discovery:
             if self._reported:
                 return
             self._reported = True
-        self._unit.report(Ended(self._unit.id, self._number, failure))
+        self._unit.report(Ended(self._unit.id, self.number, failure))
 
     def trigger(self, event: str) -> bool:
         """Request a discovery; return False if one is running, or requested."""
@@ -296,14 +292,16 @@ class _Discovery:
             Exception: the source or its triggerer raised it.
         """
         unit = self._unit
+        self.thread = threading.get_ident()
         writer = unit.writer()
         with self._changed:
             self._writer = writer
         triggerer: Triggerer | None = None
         source: Discovering | None = None
         try:
-            source = unit.source()
-            unit.report(Started(unit.id, self._number))
+            with self._calling("the call of `open`"):
+                source = unit.source()
+            unit.report(Started(unit.id, self.number))
             self._reported_counts = writer.next, -1, 0
             self._measure(writer)
             if unit.in_bounded_run:
@@ -313,8 +311,9 @@ class _Discovery:
             with self._changed:
                 self._busy = False
             if not unit.in_bounded_run:
-                triggerer = unit.triggerer(self.fail)
-                triggerer.start(self.trigger)
+                with self._calling("the start of its triggerer"):
+                    triggerer = unit.triggerer(self.fail)
+                    triggerer.start(self.trigger)
                 self._serve(source, writer)
         finally:
             if triggerer is not None:
@@ -358,15 +357,21 @@ class _Discovery:
                 self._measure(writer)
             return new
 
-        self._since = began
-        try:
+        with self._calling("its discovery", discovers=True):
             source.discover(eat, event)
             writer.finish()
-        finally:
-            self._since = None
         self._measure(writer, time.monotonic() - began)
         done = unit.progress.discoveries + 1
         unit.update(running=None, discoveries=done, failure="", repeated=writer.repeated)
+
+    @contextmanager
+    def _calling(self, what: str, *, discovers: bool = False) -> Iterator[None]:
+        """Record a call of the author's code."""
+        self.call = Call(what, time.monotonic(), discovers)
+        try:
+            yield
+        finally:
+            self.call = Call()
 
     def _retry(self, writer: TaskWriter) -> None:
         """Discover failed tasks again, as requested. A request is removed once its task is stored."""
@@ -390,6 +395,6 @@ class _Discovery:
         unit.update(discovered=discovered, read=read, oldest=oldest, failed=failed)
         if discovered > before:
             progress = UnitProgressed(time.time(), unit.id, None, 0, {"tasks": discovered - before}, seconds=seconds)
-            unit.report(Progressed(self._number, progress))
+            unit.report(Progressed(self.number, progress))
         tasks = OpenTasks(oldest=oldest, failed=failed)
         unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": discovered - read}, tasks=tasks)))

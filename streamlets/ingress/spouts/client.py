@@ -150,6 +150,11 @@ class SpoutClient:
         with self._connection() as stream:
             return self._greet(stream, {"query": "marker", "outlet": outlet})["marker"]
 
+    def alive(self) -> None:
+        """Give a sign of life; see `alive`."""
+        with self._connection() as stream:
+            self._greet(stream, {"query": "alive"})
+
     def _greet(self, stream: Stream, message: Mapping[str, str]) -> dict[str, Any]:
         with _broken_wire(stream):
             stream.write(json.dumps({"token": self._environment.get(TOKEN, ""), **message}).encode() + b"\n")
@@ -234,6 +239,17 @@ def marker(outlet: str = "") -> Any:
         SpoutError: the process was not started by a spout, or there is no such outlet.
     """
     return SpoutClient(os.environ).marker(outlet)
+
+
+def alive() -> None:
+    """Give a sign of life. A spout whose `heartbeat` is set is stuck if there is none for longer.
+
+    Each delivery, each question for the marker and each line of output is one, too.
+
+    Raises:
+        SpoutError: the process was not started by a spout, or its runner has ended.
+    """
+    SpoutClient(os.environ).alive()
 
 
 def _receive(stream: Stream) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from blueprint.plan import OutletPlan
 from streamlets.channels.base import TopicDamagedError, TopicLostError, TopicWriteError, WriterFencedError
 from streamlets.ingress.spouts.client import ADDRESS, CHUNK, LONGEST_MESSAGE, TOKEN, Stream
 from streamlets.ingress.spouts.codecs import Row, RowsOf, open_codec
+from streamlets.ingress.spouts.pulse import Pulse
 from streamlets.ingress.spouts.writer import Committed, RefusedError, TransactionWriter
 from streamlets.storage.crash import crash_point
 
@@ -31,6 +32,7 @@ class Deliveries:
         writer: appends the transactions.
         rows_of: the codec by outlet.
         staging: the directory for the files of open transactions; what is in it belongs to dead ones and is deleted.
+        pulse: takes the signs of life of the program.
         fenced: takes the reason why another instance has taken over.
         log: takes a line about a refused or aborted transaction.
 
@@ -44,11 +46,13 @@ class Deliveries:
         rows_of: Mapping[str, RowsOf],
         staging: Path,
         *,
+        pulse: Pulse | None = None,
         fenced: Callable[[str], None],
         log: Callable[[str], None],
     ) -> None:
         self._writer, self._rows_of, self._staging = writer, rows_of, staging
-        self._fenced, self._log = fenced, log
+        self._fenced, self._log, self._pulse = fenced, log, pulse or Pulse()
+        self._open: dict[socket.socket, Pulse] = {}  # the transactions, and when their last data has come
         self._token = secrets.token_urlsafe(24)
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True, mode=0o700)
@@ -62,6 +66,12 @@ class Deliveries:
         """The variables with which a program reaches the server."""
         host, port = self._server.getsockname()
         return {ADDRESS: f"{host}:{port}", TOKEN: self._token}
+
+    @property
+    def silence(self) -> float:
+        """The seconds since an open transaction has got its last data; 0 without one."""
+        with self._lock:
+            return max((pulse.silence for pulse in self._open.values()), default=0.0)
 
     def close(self) -> None:
         """Abort the open transactions; one that is being committed is finished by the writer."""
@@ -91,8 +101,9 @@ class Deliveries:
     def _serve(self, connection: socket.socket) -> None:
         try:
             with connection, connection.makefile("rwb") as stream:
+                self._pulse.beat()
                 try:
-                    self._carry_out(stream)
+                    self._carry_out(connection, stream)
                 except _AbortedError:
                     self._log("a transaction was aborted: the program closed the connection without a commit")
                 except WriterFencedError as error:
@@ -107,8 +118,9 @@ class Deliveries:
         finally:
             with self._lock:
                 self._connections.discard(connection)
+                self._open.pop(connection, None)
 
-    def _carry_out(self, stream: Stream) -> None:
+    def _carry_out(self, connection: socket.socket, stream: Stream) -> None:
         """Receive a transaction, commit it, and acknowledge it."""
         greeting = _message(stream)
         if greeting is None:  # a check of the port
@@ -117,6 +129,9 @@ class Deliveries:
             raise RefusedError(
                 f"the token in `{TOKEN}` is not the token of this spout, or belongs to an earlier start of it"
             )
+        if greeting.get("query") == "alive":
+            _answer(stream, {"alive": True})
+            return
         if greeting.get("query") == "marker":
             if greeting.get("outlet"):
                 self._writer.outlet(str(greeting["outlet"]))
@@ -125,19 +140,25 @@ class Deliveries:
             return
         outlet = self._writer.outlet(str(greeting.get("outlet", "")))
         _answer(stream, {"ready": True})
+        pulse = Pulse()
+        with self._lock:
+            self._open[connection] = pulse
         staged = _Staged(self._staging / uuid.uuid4().hex)
         try:
-            marker = self._receive(stream, staged)
+            marker = self._receive(stream, staged, pulse)
             crash_point("before-delivery-commit")
-            committed = self._commit(outlet, staged, marker)
+            with pulse.resting(), self._pulse.resting():  # the program waits for the runner
+                committed = self._commit(outlet, staged, marker)
             crash_point("before-delivery-answer")
         finally:
             staged.remove()
         _answer(stream, {"records": committed.records, "dead-letters": committed.dead_letters})
 
-    def _receive(self, stream: Stream, staged: _Staged) -> bytes | None:
+    def _receive(self, stream: Stream, staged: _Staged, pulse: Pulse) -> bytes | None:
         """Stage a transaction; return its marker."""
         while (message := _message(stream)) is not None:
+            pulse.beat()
+            self._pulse.beat()
             if message.get("commit"):
                 marker = message.get("marker")
                 return None if marker is None else json.dumps(marker).encode()
@@ -149,6 +170,8 @@ class Deliveries:
                 raise RefusedError("invalid message")
             with target:
                 for chunk in _content(stream):
+                    pulse.beat()
+                    self._pulse.beat()
                     target.write(chunk)
         raise _AbortedError
 

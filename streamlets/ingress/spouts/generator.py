@@ -44,6 +44,7 @@ class SpoutOutput:
         stopping: is set when the run drains.
 
     Attributes:
+        stopping: as the argument.
         bounded: whether the run ends when all available data is processed, as with `flow run --available-now`: `run`
             should end, too.
 
@@ -58,7 +59,7 @@ class SpoutOutput:
 
     def __init__(self, parameters: Mapping[str, object], stopping: threading.Event, *, bounded: bool) -> None:
         self._parameters = parameters
-        self._stopping = stopping
+        self.stopping = stopping
         self.bounded = bounded
 
     def transaction(
@@ -79,4 +80,4 @@ class SpoutOutput:
 
     def wait(self, seconds: float) -> bool:
         """Wait for `seconds`, or until the run drains; return whether it drains."""
-        return self._stopping.wait(seconds)
+        return self.stopping.wait(seconds)

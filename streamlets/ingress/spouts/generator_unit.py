@@ -15,13 +15,18 @@ from streamlets.channels.base import TopicResource
 from streamlets.contract.typed_batch import typed_batch
 from streamlets.ingress.spouts.codecs import Row
 from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
+from streamlets.ingress.spouts.pulse import Pulse, WatchedEvent
 from streamlets.ingress.spouts.session import NO_REPLICAS, GivenUpError, Session, in_thread
 from streamlets.ingress.spouts.streamlet import GeneratorSpout
 from streamlets.ingress.spouts.writer import Committed, RefusedError, TransactionWriter
+from streamlets.ingress.stuck_report import StuckReport
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Ended
 from streamlets.spark.failure import Failure, failure_of, text_of
+
+_SILENT = "no transaction, and no call of `out.wait` or look at `out.stopping`,"
+"""The silence of a generator that is stuck."""
 
 
 class GeneratorUnit:
@@ -45,13 +50,17 @@ class GeneratorUnit:
     ) -> None:  # fmt: skip
         self.id, self.retry = UnitId(plan.ref), plan.settings.retry
         self._plan, self._topics, self._context, self._load = plan, topics, context, load
-        self._stopping = threading.Event()
+        self._pulse = Pulse()
+        self._stopping: threading.Event = WatchedEvent(self._pulse)
         self._abandoned = threading.Event()
         self._number = 0
+        self._thread: int | None = None
+        self._stuck = StuckReport(self.id, plan.settings, context.report)
 
     def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start the generator."""
-        self._number, self._stopping, self._abandoned = run, threading.Event(), threading.Event()
+        self._pulse, self._thread = Pulse(), None
+        self._number, self._stopping, self._abandoned = run, WatchedEvent(self._pulse), threading.Event()
         stopping, abandoned = self._stopping, self._abandoned
         in_thread(f"spout-{self.id}", lambda: self._run(run, stopping, abandoned))
 
@@ -61,15 +70,18 @@ class GeneratorUnit:
 
     def stop(self) -> None:
         """Report the end at once. A generator that hangs keeps its thread, but nothing that it yields is committed."""
-        self._stopping.set()
         self._abandoned.set()
+        self._stopping.set()
         self._context.report(Ended(self.id, self._number))
 
     def kill(self) -> None:
         """Do nothing: `stop` reports the end at once."""
 
     def check(self) -> None:
-        """Do nothing: its thread always reports its end."""
+        """Report a generator that gives no sign of life; its end its thread always reports."""
+        if self._thread is not None:  # else it waits for its lease or its topics
+            limit = self._plan.settings.stuck_after.seconds
+            self._stuck.look(self._number, _SILENT, self._pulse.silence, limit, self._thread)
 
     def locate(self, batch: int, since: float) -> None:
         """Do nothing: it has no batches."""
@@ -80,8 +92,10 @@ class GeneratorUnit:
             spout = self._load()
             with Session(self._plan, self._context, self._topics, run, stopping) as session:
                 session.started()
+                self._pulse.beat()
+                self._thread = threading.get_ident()
                 out = SpoutOutput(self._plan.parameters, stopping, bounded=self._context.bounded)
-                for _ in deliver(spout, out, session.writer, lambda: abandoned.is_set() or stopping.is_set()):
+                for _ in deliver(spout, out, session.writer, stopping.is_set, abandoned.is_set):
                     pass  # the session has reported it
         except GivenUpError:
             pass
@@ -95,7 +109,11 @@ class GeneratorUnit:
 
 
 def deliver(
-    spout: GeneratorSpout, out: SpoutOutput, writer: TransactionWriter, is_stopped: Callable[[], bool]
+    spout: GeneratorSpout,
+    out: SpoutOutput,
+    writer: TransactionWriter,
+    is_stopped: Callable[[], bool],
+    is_abandoned: Callable[[], bool] = lambda: False,
 ) -> Iterator[Committed]:
     """Commit the transactions of a generator spout, and yield the commits.
 
@@ -104,6 +122,7 @@ def deliver(
         out: the first argument of `run`.
         writer: appends the transactions.
         is_stopped: whether the next transaction is not to be made.
+        is_abandoned: whether the transaction that was being made is not to be committed either.
 
     Raises:
         RefusedError: a record breaks the contract of an outlet without dead letters.
@@ -120,6 +139,8 @@ def deliver(
         for transaction in transactions:
             if not isinstance(transaction, SpoutTransaction):
                 raise StreamletError(f"`run` must yield `out.transaction(...)`, found `{type(transaction).__name__}`")
+            if is_abandoned():
+                return
             yield _commit(transaction, writer)
             if is_stopped():
                 return

@@ -20,8 +20,10 @@ from streamlets.ingress.spouts.codecs import CodecError, open_codec
 from streamlets.ingress.spouts.deliveries import Deliveries
 from streamlets.ingress.spouts.output_log import OutputLog
 from streamlets.ingress.spouts.program import Program, ProgramEnd, environment
+from streamlets.ingress.spouts.pulse import Pulse
 from streamlets.ingress.spouts.session import NO_REPLICAS, GivenUpError, Session, in_thread
 from streamlets.ingress.spouts.settings import ProgramSettings, program_settings
+from streamlets.ingress.stuck_report import StuckReport
 from streamlets.project.modules import project_at
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import HostContext
@@ -51,6 +53,7 @@ class ProgramUnit:
         assert isinstance(timeout, Duration)
         self._stop_timeout = timeout.seconds
         self._run: _Run | None = None
+        self._stuck = StuckReport(self.id, plan.settings, context.report)
 
     def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
         """Start the program."""
@@ -70,7 +73,16 @@ class ProgramUnit:
         """Do nothing: `stop` has ended the program."""
 
     def check(self) -> None:
-        """Do nothing: its thread always reports its end."""
+        """Report a program that gives no sign of life; its end its thread always reports."""
+        run = self._run
+        if run is None:
+            return
+        after, heartbeat = self._plan.settings.stuck_after.seconds, self._plan.parameters["heartbeat"]
+        assert isinstance(heartbeat, Duration)
+        if heartbeat.seconds and run.silence >= heartbeat.seconds:
+            self._stuck.look(run.number, "no sign of life of its program", run.silence, heartbeat.seconds)
+        else:
+            self._stuck.look(run.number, "no data of an open transaction", run.silence_of_transactions, after)
 
     def locate(self, batch: int, since: float) -> None:
         """Do nothing: it has no batches."""
@@ -85,11 +97,22 @@ class _Run:
     """One run of a program, in a thread."""
 
     def __init__(self, unit: ProgramUnit, number: int) -> None:
-        self._id, self._number = unit.id, number
+        self._id, self.number, self._pulse = unit.id, number, Pulse()
         self._plan, self._topics, self._context, self._settings = unit.parts
         self._stopping = threading.Event()
+        self._deliveries: Deliveries | None = None
         self._orders: queue.SimpleQueue[float | ProgramEnd | str] = queue.SimpleQueue()
         in_thread(f"spout-{self._id}", self._run)
+
+    @property
+    def silence(self) -> float:
+        """The seconds since the program has given its last sign of life; 0 before its start."""
+        return self._pulse.silence if self._deliveries is not None else 0.0
+
+    @property
+    def silence_of_transactions(self) -> float:
+        """See `Deliveries.silence`."""
+        return self._deliveries.silence if self._deliveries is not None else 0.0
 
     def stop(self, patience: float) -> None:
         """End the program: at once, or after SIGTERM and so many seconds."""
@@ -107,7 +130,7 @@ class _Run:
             self._context.log(self._id, mask(text_of(error)))
             failed = failure_of(error, building=False)
             failure = Failure(mask(_cause(error, failed.cause)), failed.frames, failed.fatal)
-        self._context.report(Ended(self._id, self._number, failure))
+        self._context.report(Ended(self._id, self.number, failure))
 
     def _supervised(self, values: Mapping[str, str]) -> Failure | None:
         """Run the program; return its failure."""
@@ -118,19 +141,21 @@ class _Run:
         if settings.port is not None:
             _require_free(settings.port)
         log = OutputLog(self._context.state.logs / f"{plan.ref}.log", self._context.secrets.masked)
-        session = Session(plan, self._context, self._topics, self._number, self._stopping, settings.port)
+        session = Session(plan, self._context, self._topics, self.number, self._stopping, settings.port)
         with session, Deliveries(
-            session.writer, rows_of, self._context.state.staging / plan.ref,
+            session.writer, rows_of, self._context.state.staging / plan.ref, pulse=self._pulse,
             fenced=self._orders.put, log=partial(log.line, "spout"),
         ) as deliveries:  # fmt: skip
             if self._stopping.is_set():
                 return None
+            self._deliveries = deliveries
+            self._pulse.beat()
             program = Program(
                 settings.command,
                 environment=environment({**settings.env, **values, **self._own_variables(), **deliveries.environment}),
                 directory=settings.directory,
                 stdin=settings.stdin,
-                line=log.line,
+                line=partial(self._line, log),
                 ended=self._orders.put,
             )
             session.started()
@@ -138,6 +163,10 @@ class _Run:
                 return self._until_end(program, log)
             finally:
                 log.close()
+
+    def _line(self, log: OutputLog, stream: str, line: str) -> None:
+        self._pulse.beat()
+        log.line(stream, line)
 
     def _own_variables(self) -> dict[str, str]:
         port = {PORT: str(self._settings.port)} if self._settings.port is not None else {}

@@ -71,6 +71,11 @@ class Spout(_Spout):
     accept_return_codes = ListParameter("Exit codes besides 0 with which it completes", default=[])
     secrets = ObjectParameter("Its secrets by environment variable: `{ env = NAME }` or `{ file = PATH }`", default={})
     service = ObjectParameter("The port that it listens on, as `{ port = 9000 }`", default={})
+    heartbeat = DurationParameter(
+        "The longest time without a sign of life (a delivery, `spout.alive()`, a line of output), after which it is "
+        "stuck; 0 for no limit",
+        default="0 seconds",
+    )
     stop_timeout = DurationParameter("How long it may take to end after SIGTERM, before SIGKILL", default="10 seconds")
     codec = StringParameter(
         "How files become records: `file`, `lines`, `json-lines`, `csv`, `avro`, or a class of your own",

@@ -130,8 +130,10 @@ def main() -> NoReturn:
     threading.Thread(target=listen, name="orders", daemon=True).start()
     assignment = orders.get()
     assert isinstance(assignment, Assignment)
+    stacks = stacks_file(assignment)
     with contextlib.suppress(OSError):  # a full disk: only the frames of a stuck process would be missing
-        faulthandler.register(STACKS_SIGNAL, file=stacks_file(assignment).open("w"), all_threads=True)
+        stacks.parent.mkdir(parents=True, exist_ok=True)
+        faulthandler.register(STACKS_SIGNAL, file=stacks.open("w"), all_threads=True)
     try:
         program = Program(assignment, send)
     except BaseException as error:  # noqa: BLE001 - every error is reported to the runner

@@ -20,7 +20,8 @@ class StreamletHealth:
 
     Arguments:
         ref: the name of the streamlet.
-        health: `overdue` if records wait and no batch is committed, `stuck` if a batch runs for too long, `failed` if
+        health: `overdue` if records wait and no batch is committed, `stuck` if a batch runs for too long or a
+            unit without batches does not go on, `failed` if
             it failed for good, `lost` if the process of the run has exited.
         reason: why, in one line; "" if there is nothing to report.
         seconds: how long it has been in its state, or its batch has been running.
@@ -51,8 +52,8 @@ def health_of(status: RunStatus, now: float, *, lost: str = "") -> tuple[Streaml
 
 def _judged(streamlet: StreamletStatus, now: float, lost: str) -> StreamletHealth:
     health, reason = _verdict(streamlet, now, lost)
-    batch = streamlet.running if health == "stuck" else None
-    since = batch.since if batch is not None else streamlet.since
+    began = (streamlet.hang or streamlet.running) if health == "stuck" else None
+    since = began.since if began is not None else streamlet.since
     return StreamletHealth(ref=streamlet.ref, health=health, reason=reason, seconds=now - since if since else 0.0)
 
 
@@ -62,6 +63,9 @@ def _verdict(streamlet: StreamletStatus, now: float, lost: str) -> tuple[Health,
         return "failed", _first_line(failed[0].cause)
     if lost and streamlet.state not in RESTING:
         return "lost", f"it was {streamlet.state}; {lost}"
+    if (hang := streamlet.hang) is not None:
+        where = f" at {hang.where[-1]}" if hang.where else ""
+        return "stuck", f"{hang.what} for {span(now - hang.since)}{where}"
     batch = streamlet.running
     if streamlet.stuck and batch is not None:
         where = f" at {batch.where[0]}" if batch.where else ""

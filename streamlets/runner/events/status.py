@@ -79,6 +79,21 @@ class RunningBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Hang:
+    """The place in which a unit without batches is stuck.
+
+    Arguments:
+        what: what does not happen, such as `no end of its discovery`.
+        since: since when, in seconds since the epoch.
+        where: the frames in the author's code, outermost first.
+    """
+
+    what: str
+    since: float
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class UnitStatus:
     """The status of a unit; all times are in seconds since the epoch.
 
@@ -108,6 +123,7 @@ class UnitStatus:
         spells: when batches ran in the last minute, see `busy`.
         last_record: when the last batch with records was finished; None without one.
         oldest_unread: since when the oldest record waits that is not committed, by inlet, where known.
+        hang: where it is stuck, if it has no batches; None if it is not.
     """
 
     unit: UnitId
@@ -146,6 +162,7 @@ class UnitStatus:
     spells: Spells = ()
     last_record: float | None = None
     oldest_unread: Mapping[str, float] = field(default_factory=dict)
+    hang: Hang | None = None
 
     def busy(self, now: float) -> float | None:
         """Return the share of the last minute that it has spent in batches, from 0 to 1; None if it has no batches."""
@@ -261,8 +278,13 @@ class StreamletStatus:
 
     @property
     def stuck(self) -> bool:
-        """Whether a batch takes longer than `stuck-after`."""
-        return any(unit.running is not None and unit.running.stuck for unit in self.units)
+        """Whether a batch takes longer than `stuck-after`, or a unit without batches does not go on."""
+        return self.hang is not None or any(unit.running is not None and unit.running.stuck for unit in self.units)
+
+    @property
+    def hang(self) -> Hang | None:
+        """Where a unit without batches is stuck; None if none is."""
+        return next((unit.hang for unit in self.units if unit.hang is not None), None)
 
     @property
     def restarts(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from streamlets.runner.events.port_counts import PortCounts
 from streamlets.runner.events.status import (
+    Hang,
     OpenTasks,
     RunningBatch,
     RunStatus,
@@ -80,6 +81,8 @@ def _unit_from_json(data: Mapping[str, Any], streamlet: str) -> UnitStatus:
     if batch := values.get("running"):
         values["running"] = RunningBatch(batch["number"], batch["since"], batch["stuck"], tuple(batch["where"]))
     values["ports"] = {port: PortCounts(**counts) for port, counts in data.get("ports", {}).items()}
+    if hang := values.get("hang"):
+        values["hang"] = Hang(hang["what"], hang["since"], tuple(hang["where"]))
     if tasks := values.get("tasks"):
         values["tasks"] = OpenTasks(**tasks)
     values["frames"] = tuple(data.get("frames", ()))

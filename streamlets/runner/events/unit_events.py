@@ -12,6 +12,7 @@ from streamlets.runner.events.port_counts import PortCounts
 from streamlets.runner.events.status import (
     RESTING,
     UP,
+    Hang,
     OpenTasks,
     RunningBatch,
     RunStatus,
@@ -101,6 +102,7 @@ class UnitChanged(UnitEvent):
             waits_since=(self.waits_since or self.time) if self.waiting else None,
             waits_until=self.waits_until,
             overdue=unit.overdue and self.state not in RESTING,
+            hang=unit.hang if self.state == "draining" else None,
         )
 
 
@@ -204,6 +206,7 @@ class UnitProgressed(UnitEvent):
             phase_seconds=_added(unit.phase_seconds, self.phases),
             spells=with_batch(unit.spells, self.time, self.seconds) if in_batches else unit.spells,
             last_record=self.time if self.rows else unit.last_record,
+            hang=None,
         )
 
     def _ports(self, known: Mapping[str, PortCounts]) -> dict[str, PortCounts]:
@@ -309,6 +312,53 @@ class BatchStuck(UnitEvent):
         if unit.running is None or unit.running.number != self.batch:
             return unit
         return replace(unit, running=replace(unit.running, stuck=True, where=self.frames or self.stack))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitStuck(UnitEvent):
+    """A unit without batches, such as a spout, does not go on; reported once. It may still do so.
+
+    Arguments:
+        what: what does not happen, such as `no end of its discovery`.
+        since: since when.
+        frames: the frames in the author's code, outermost first.
+    """
+
+    usually = Importance.WARNING
+
+    what: str
+    since: float
+    frames: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """Why it is stuck, with the time."""
+        return f"{self.what} for {span(self.time - self.since)}"
+
+    @property
+    def line(self) -> str:
+        return f"{self.unit}: stuck: {self.reason}"
+
+    @property
+    def lines(self) -> list[str]:
+        return [self.line, *(f"at {frame}" for frame in self.frames)]
+
+    def changed_unit(self, unit: UnitStatus) -> UnitStatus:
+        return replace(unit, hang=Hang(self.what, self.since, self.frames))
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRecovered(UnitEvent):
+    """A unit without batches that was stuck goes on."""
+
+    usually = Importance.NOTICE
+
+    @property
+    def line(self) -> str:
+        return f"{self.unit}: no longer stuck"
+
+    def changed_unit(self, unit: UnitStatus) -> UnitStatus:
+        return replace(unit, hang=None)
 
 
 @dataclass(frozen=True, slots=True)

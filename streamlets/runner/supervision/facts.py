@@ -8,7 +8,7 @@ from typing import Protocol
 from blueprint.core_settings import Retry
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId
-from streamlets.runner.events.unit_events import UnitProgressed
+from streamlets.runner.events.unit_events import UnitProgressed, UnitStuck
 from streamlets.spark.failure import Failure
 
 
@@ -64,7 +64,10 @@ class Unit(Protocol):
         """
 
     def check(self) -> None:
-        """Check whether it has ended without a report; the unit reports `Ended` if so."""
+        """Check whether it has ended without a report, or is stuck; the unit reports `Ended` or `Hung` if so.
+
+        It is called every few seconds while the unit is started.
+        """
 
     def locate(self, batch: int, since: float) -> None:
         """Locate a batch that has been running for too long; the unit reports `Seen` with a `BatchStuck`."""
@@ -147,10 +150,23 @@ class Overlong:
 
 
 @dataclass(frozen=True, slots=True)
+class Hung:
+    """A unit without batches is stuck.
+
+    Arguments:
+        restart: whether it is stopped and started again.
+    """
+
+    run: int
+    event: UnitStuck
+    restart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """An event that does not change the state of any unit."""
 
     event: Event
 
 
-Fact = Started | Became | Progressed | Ended | Drain | StopNow | Lost | Overlong | Seen
+Fact = Started | Became | Progressed | Ended | Drain | StopNow | Lost | Overlong | Hung | Seen

@@ -9,7 +9,7 @@ from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import BatchStuck
 from streamlets.runner.supervision.environment import Environment
-from streamlets.runner.supervision.facts import Overlong
+from streamlets.runner.supervision.facts import Hung, Overlong
 from streamlets.runner.supervision.watched import Watched
 from streamlets.spark.failure import Failure
 
@@ -75,6 +75,14 @@ class Interruptions:
             interruption = Interruption(watched, cause, self._timer() + LOCATED_WITHIN, fact.batch)
             self._by_unit.setdefault(fact.unit, interruption)
         watched.unit.locate(fact.batch, fact.since)
+
+    def hung(self, watched: Watched, fact: Hung) -> None:
+        """Stop a unit without batches that is stuck, if the fact says so."""
+        if fact.restart and not self._closed and watched.unit.id not in self._by_unit:
+            cause = f"stuck: {fact.event.reason}"
+            interruption = Interruption(watched, cause, None, frames=fact.event.frames)
+            self._by_unit[watched.unit.id] = interruption
+            interruption.step(self._timer())
 
     def seen(self, event: Event) -> None:
         """Stop a unit as soon as it is known where its batch is stuck."""

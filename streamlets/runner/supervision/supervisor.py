@@ -17,6 +17,7 @@ from streamlets.runner.supervision.facts import (
     Drain,
     Ended,
     Fact,
+    Hung,
     Lost,
     Overlong,
     Progressed,
@@ -124,9 +125,9 @@ class Supervisor:
         return tuple(watched.unit.id for watched in self._roster)
 
     def check(self) -> None:
-        """Let every running unit check whether it has ended without a report."""
+        """Let every started unit check whether it has ended without a report, or is stuck."""
         for watched in self._roster:
-            if watched.up:
+            if watched.launched:
                 watched.unit.check()
 
     def tick(self) -> float | None:
@@ -178,6 +179,9 @@ class Supervisor:
                 self._lose(failure, host)
             case Overlong(unit) if (watched := self._roster.find(unit)) and watched.up:
                 self._interruptions.overlong(watched, fact)
+            case Hung(run, event) if watched := self._current(event.unit, run):
+                self._emit(event)
+                self._interruptions.hung(watched, fact)
             case Seen(event):
                 self._emit(event)
                 self._interruptions.seen(event)

@@ -16,26 +16,29 @@ import pytest
 
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.catalog import ExternalResources
-from blueprint.core_settings import End, StreamletSettings
+from blueprint.core_settings import End, OnStuck, StreamletSettings
 from blueprint.plan import ApplicationPlan, StreamletPlan
 from blueprint.quantities import duration
 from streamlets import BatchSource
 from streamlets.channels.base import TopicResource
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.contract.types import arrow_schema
+from streamlets.ingress.batch_sources.context import SourceContext
 from streamlets.ingress.batch_sources.cursor import TaskOffset
 from streamlets.ingress.batch_sources.discovery import DiscoveryUnit
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, read_progress
 from streamlets.ingress.batch_sources.requests import request_retry
 from streamlets.ingress.batch_sources.tasks import Task
 from streamlets.ingress.triggerers import Trigger, TriggererContext
+from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import OpenTasks, UnitId
-from streamlets.runner.events.unit_events import UnitMeasured, UnitProgressed, UnitWarned
+from streamlets.runner.events.unit_events import UnitChanged, UnitMeasured, UnitProgressed, UnitRecovered, UnitWarned
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
-from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Seen, Started
+from streamlets.runner.supervision.facts import Drain, Ended, Fact, Hung, Progressed, Seen, Started
 from tests.streamlets.ingress.conftest import LETTER_TOPIC, TASK_TOPIC
 from tests.streamlets.ingress.test_task_writer import stored
+from tests.streamlets.runner.supervision.bench import real_time
 
 MODULE = "tests.streamlets.ingress.test_discovery"
 
@@ -88,6 +91,13 @@ class Broken(ByHand):
         raise RuntimeError("no clock")
 
 
+class NeverReturns(ByHand):
+    """A triggerer whose `start` does not return."""
+
+    def start(self, trigger: Trigger) -> None:
+        Found.resume.wait(60)
+
+
 class Found(BatchSource):
     """Discovers the words of its event. `wait` holds a discovery up; `boom` makes it fail, once."""
 
@@ -118,6 +128,13 @@ class Found(BatchSource):
         Found.closed += 1
 
 
+class NeverOpens(Found):
+    """A source whose `open` does not return."""
+
+    def open(self, config: Any, context: SourceContext) -> None:
+        Found.resume.wait(60)
+
+
 @pytest.fixture(autouse=True)
 def reset() -> Iterator[None]:
     """Reset what the classes share."""
@@ -135,14 +152,14 @@ class Run:
     def __init__(
         self, directory: Path, topic: TopicResource, *, bounded: bool = False, name: str = "ByHand",
         letters: TopicResource | None = None, timeout: str = "1 hour", source: str = "Found", finite: bool = False,
-        end: End = "on-request",
+        end: End = "on-request", on_stuck: OnStuck = "report", stuck_after: str = "10 minutes",
     ) -> None:  # fmt: skip
         state = StateDirectory(directory, "app")
         plan = StreamletPlan(
             ref="source",
             class_name=f"{MODULE}.{source}",
             descriptor=SimpleNamespace(external=ExternalResources(finite=finite)),  # type: ignore[arg-type]
-            settings=StreamletSettings(end=end),
+            settings=StreamletSettings(end=end, on_stuck=on_stuck, stuck_after=duration(stuck_after)),
             parameters={"discovery": {"triggerer": f"{MODULE}.{name}"}, "discovery-timeout": duration(timeout)},
             tasks=TASK_TOPIC.id,
             directory=str(directory),
@@ -192,6 +209,11 @@ class Run:
         """The warnings of the unit."""
         events = [fact.event for fact in self.facts if isinstance(fact, Seen)]
         return [event.what for event in events if isinstance(event, UnitWarned)]
+
+    @property
+    def hung(self) -> list[Hung]:
+        """The reports that the unit is stuck."""
+        return [fact for fact in self.facts if isinstance(fact, Hung)]
 
     @property
     def progress(self) -> DiscoveryProgress:
@@ -382,20 +404,80 @@ def test_a_discovery_that_never_ends_ends_a_bounded_run(tmp_path: Path, topic: T
     writer.close()
 
 
-def test_a_discovery_that_takes_long_is_reported_once(tmp_path: Path, topic: TopicResource) -> None:
-    """It goes on, as a thread cannot be ended; its tasks are read."""
+def test_a_discovery_that_takes_long_is_stuck(tmp_path: Path, topic: TopicResource) -> None:
+    """It is reported once, with its line, and again when it goes on; its tasks are read."""
     run = Run(tmp_path, topic, timeout="10 ms")
     run.start()
     wait_until(lambda: run.trigger("a wait"), 60, "the trigger is accepted")
-    run.check_until(lambda: run.warnings != [])
+    run.check_until(lambda: run.hung != [])
     run.unit.check()
-    (warning,) = run.warnings
-    assert warning.startswith("the discovery has been running for longer than `discovery-timeout` (10 milliseconds); ")
+    (hung,) = run.hung
+    assert (hung.run, hung.restart, hung.event.what) == (1, False, "no end of its discovery")
+    assert hung.event.frames[0].endswith(" in discover")
+    assert hung.event.line.startswith("source.discovery: stuck: no end of its discovery for ")
     Found.resume.set()
     wait_until(lambda: run.progress.discoveries == 1, 60, "the discovery is complete")
     run.unit.check()
+    run.unit.check()
+    assert sum(isinstance(fact, Seen) and isinstance(fact.event, UnitRecovered) for fact in run.facts) == 1
     run.unit.drain()
-    assert run.ended() is None and len(run.warnings) == 1
+    assert run.ended() is None and len(run.hung) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "what", "function"),
+    [
+        ("Found", "NeverReturns", "no end of the start of its triggerer", "start"),
+        ("NeverOpens", "ByHand", "no end of the call of `open`", "open"),
+    ],
+)
+def test_code_that_never_returns_is_stuck(
+    tmp_path: Path, topic: TopicResource, source: str, name: str, what: str, function: str
+) -> None:
+    """A triggerer must return at once from `start`. A source that is being opened is still `starting`."""
+    run = Run(tmp_path, topic, name=name, source=source, stuck_after="10 ms")
+    run.unit.start(1)
+    run.check_until(lambda: run.hung != [])
+    (hung,) = run.hung
+    assert (hung.event.what, hung.event.frames[-1].rpartition(" in ")[2]) == (what, function)
+    run.unit.stop()
+    assert run.ended() is None
+    Found.resume.set()
+
+
+def test_a_discovery_that_never_ends_is_started_again(tmp_path: Path, topic: TopicResource) -> None:
+    """With `on-stuck = restart`, after a back-off and with its line. Nothing that the old thread finds is taken, and
+    the discovery runs again with its event."""
+    run = Run(tmp_path, topic, timeout="1 s", on_stuck="restart")
+    events: list[Event] = []
+    before = set(threading.enumerate())
+    supervisor = real_time([run.unit], events.append)
+    supervisor.tick()
+    wait_until(lambda: ByHand.started != [], 60, "the triggerer starts")
+    wait_until(lambda: run.trigger("a wait"), 60, "the trigger is accepted")
+
+    def changes(state: str) -> list[UnitChanged]:
+        return [event for event in events if isinstance(event, UnitChanged) and event.state == state]
+
+    def supervised() -> bool:
+        while run.facts:
+            supervisor.handle(run.facts.pop(0))
+        supervisor.tick()
+        supervisor.check()
+        return changes("backing-off") != []
+
+    wait_until(supervised, 60, "the discovery is stuck")
+    stuck = changes("backing-off")[0]
+    assert stuck.cause.startswith("stuck: no end of its discovery for ")
+    assert stuck.frames[0].endswith(" in discover")
+    (old,) = (t for t in set(threading.enumerate()) - before if t.name == "discovery-source")
+    Found.resume.set()
+    old.join(60)
+    assert run.values() == ["a", "wait"], "what follows the wait is refused"
+    wait_until(lambda: supervised() and run.progress.discoveries == 1, 60, "the discovery is complete")
+    assert run.values() == ["a", "wait", "after the wait"]
+    supervisor.handle(Drain())
+    wait_until(lambda: supervised() and supervisor.done, 60, "the unit ends")
 
 
 def test_a_discovery_that_fails_in_a_bounded_run_is_tried_again(tmp_path: Path, topic: TopicResource) -> None:

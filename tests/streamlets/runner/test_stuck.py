@@ -223,7 +223,7 @@ blueprint {
   }
   topics.numbers { producers = [numbers.out], consumers = [archive.in, copy.in] }
 }
-flow { application = blocked, isolation = process, on-stuck = restart, stuck-after = 10s }
+flow { application = blocked, isolation = process, on-stuck = restart, stuck-after = 30s }
 flow.streamlets { archive.group = all, copy.group = all, archive.inlets.in.max-records = 1 }
 """
 

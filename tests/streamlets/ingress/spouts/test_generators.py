@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from queue import Empty
 from typing import Any, ClassVar
 
 import pyarrow as pa
 import pytest
 
+from blueprint.core_settings import StreamletSettings
+from blueprint.quantities import duration
 from streamlets import AvroOutlet, GeneratorSpout, IntegerParameter, StreamletError
 from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
 from streamlets.ingress.spouts.generator_unit import GeneratorUnit
 from streamlets.ingress.spouts.writer import RefusedError
-from streamlets.runner.supervision.facts import Ended, Progressed
+from streamlets.runner.events.unit_events import UnitRecovered
+from streamlets.runner.supervision.facts import Ended, Hung, Progressed, Started
 from streamlets.testkit import Testkit
 
 
@@ -185,6 +192,115 @@ def test_a_generator_that_hangs_is_abandoned(custom: Any) -> None:
         if thread.name == f"spout-{unit.id}":
             thread.join(300)
     assert numbers(spout.outlet("out")) == [1, 3]
+
+
+def test_a_generator_that_is_stopped_commits_nothing_more(custom: Any) -> None:
+    """Also without another run, whose higher epoch would refuse the transaction."""
+    release = threading.Event()
+
+    def run(out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
+        yield out.transaction([{"number": 1}], outlet="out")
+        release.wait()
+        yield out.transaction([{"number": 2}], outlet="out")
+
+    spout = custom(run)
+    unit = GeneratorUnit(spout.plan, spout._resources, spout._context, lambda: spout._spout)
+    before = set(threading.enumerate())
+    unit.start(1)
+    while not isinstance(spout._facts.get(timeout=300), Progressed):
+        pass
+    (thread,) = (t for t in set(threading.enumerate()) - before if t.name == f"spout-{unit.id}")
+    unit.stop()
+    assert spout._ended(300) == Ended(unit.id, 1)
+    release.set()
+    thread.join(300)
+    assert numbers(spout.outlet("out")) == [1]
+
+
+def _stuck(spout: Any, unit: GeneratorUnit) -> Hung:
+    """Have a unit check itself, as the supervisor does, until it is stuck."""
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        unit.check()
+        with suppress(Empty):
+            fact = spout._facts.get(timeout=0.01)
+            if isinstance(fact, Hung):
+                return fact
+    raise AssertionError("it is not stuck")
+
+
+def test_a_generator_that_hangs_is_stuck(custom: Any) -> None:
+    """In a call into C, here a lock. It is reported once with its line, and again when it goes on."""
+    lock, entered = threading.Lock(), threading.Event()
+    lock.acquire()
+
+    def run(out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
+        entered.set()
+        with lock:
+            yield out.transaction([{"number": 1}], outlet="out")
+        out.wait(300)
+
+    spout = custom(run)
+    settings = StreamletSettings(stuck_after=duration("10 ms"), on_stuck="restart")
+    unit = GeneratorUnit(replace(spout.plan, settings=settings), spout._resources, spout._context, lambda: spout._spout)
+    unit.start(1)
+    entered.wait(300)
+    hung = _stuck(spout, unit)
+    unit.check()
+    assert (hung.run, hung.restart, hung.event.frames[-1].rpartition(" in ")[2]) == (1, True, "run")
+    assert hung.event.line.startswith(
+        f"{unit.id}: stuck: no transaction, and no call of `out.wait` or look at `out.stopping`, for "
+    )
+    lock.release()
+    while not isinstance(spout._facts.get(timeout=300), Progressed):
+        pass
+    _until_waiting(unit)
+    unit.check()
+    assert isinstance(spout._facts.get(timeout=300).event, UnitRecovered)
+    unit.drain()
+    assert spout._ended(300) == Ended(unit.id, 1)
+
+
+def _until_waiting(unit: GeneratorUnit) -> None:
+    end = time.monotonic() + 60
+    while not unit._pulse._resting:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", ["out.wait", "out.stopping.wait", "a loop"])
+def test_a_generator_that_has_nothing_to_deliver_is_not_stuck(custom: Any, how: str) -> None:
+    """It waits with `out.wait`, or looks at `out.stopping` again and again."""
+
+    def run(out: SpoutOutput, resume: Any) -> Iterator[SpoutTransaction]:
+        yield from ()
+        match how:
+            case "out.wait":
+                out.wait(300)
+            case "out.stopping.wait":
+                out.stopping.wait(300)
+            case _:
+                while not out.stopping.is_set():
+                    time.sleep(0.001)
+
+    spout = custom(run)
+    settings = StreamletSettings(stuck_after=duration("2 s" if how == "a loop" else "0 s"))
+    unit = GeneratorUnit(replace(spout.plan, settings=settings), spout._resources, spout._context, lambda: spout._spout)
+    unit.start(1)
+    while not isinstance(spout._facts.get(timeout=300), Started):
+        pass
+    if how != "a loop":
+        _until_waiting(unit)
+    for _ in range(20):
+        unit.check()
+        time.sleep(0.001)
+    unit.drain()
+    assert spout._ended(300) == Ended(unit.id, 1)
+    assert not any(isinstance(fact, Hung) for fact in _rest(spout))
+
+
+def _rest(spout: Any) -> list[Any]:
+    return [spout._facts.get() for _ in range(spout._facts.qsize())]
 
 
 def test_the_failure_of_a_unit_has_the_authors_frames(custom: Any) -> None:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from queue import Empty
 
 import pytest
 
+from blueprint.core_settings import StreamletSettings
+from blueprint.quantities import duration
 from streamlets import Spout
 from streamlets.ingress.spouts.program_unit import ProgramUnit
-from streamlets.runner.supervision.facts import Ended, Progressed, Started
+from streamlets.runner.supervision.facts import Ended, Hung, Progressed, Seen, Started
 from streamlets.testkit import Testkit, TestkitError
 from streamlets.testkit.spout_under_test import SpoutUnderTest
 
@@ -102,6 +110,79 @@ def test_a_program_that_does_not_end(spouts: Testkit) -> None:
     """The testkit ends it."""
     with pytest.raises(TestkitError, match=r"has not ended after 0\.1 s"):
         shell(spouts, "sleep 1000").run(seconds=0.1)
+
+
+def _hung(feed: SpoutUnderTest, unit: ProgramUnit) -> str:
+    """Have a unit check itself, as the supervisor does, until it is stuck; return what does not happen."""
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        unit.check()
+        with suppress(Empty):
+            fact = feed._facts.get(timeout=0.01)
+            if isinstance(fact, Hung):
+                return fact.event.what
+    raise AssertionError("it is not stuck")
+
+
+def _unit(feed: SpoutUnderTest, stuck_after: str = "10 minutes") -> ProgramUnit:
+    settings = StreamletSettings(stuck_after=duration(stuck_after))
+    return ProgramUnit(replace(feed.plan, settings=settings), feed._resources, feed._context)
+
+
+def test_a_program_that_promises_signs_of_life_and_gives_none_is_stuck(spouts: Testkit) -> None:
+    """Here it is suspended, so that it cannot answer anything. It is reported, and again when it goes on."""
+    script = "echo $$; while true; do echo here; sleep 0.05; done"
+    feed = shell(spouts, script, heartbeat=duration("2 s"))
+    unit = _unit(feed)
+    unit.start(1)
+    while not any(line.startswith("stdout: ") for line in feed.log):
+        time.sleep(0.01)
+    program = int(next(line for line in feed.log if line.startswith("stdout: ")).removeprefix("stdout: "))
+    unit.check()
+    os.killpg(program, signal.SIGSTOP)
+    assert _hung(feed, unit) == "no sign of life of its program"
+    os.killpg(program, signal.SIGCONT)
+    end = time.monotonic() + 300
+    while not (feed._facts.qsize() and isinstance(feed._facts.get(), Seen)):
+        assert time.monotonic() < end
+        unit.check()
+        time.sleep(0.01)
+    unit.stop()
+    assert feed._ended(300) == Ended(unit.id, 1)
+
+
+def test_a_program_that_hangs_in_a_transaction_is_stuck(spouts: Testkit) -> None:
+    """Without a promise, too: the transaction was begun, and nothing of it comes. It is never published."""
+    script = (
+        "from streamlets import spout; import time\n"
+        "with spout.transaction() as t:\n    t.emit({'id': 1}); t._flush(); t._stream.flush(); time.sleep(1000)\n"
+    )
+    feed = spouts.spout(Spout, parameters={"cmd": [sys.executable, "-c", script]}, schemas=SCHEMA)
+    unit = _unit(feed, stuck_after="200 ms")
+    unit.start(1)
+    assert _hung(feed, unit) == "no data of an open transaction"
+    unit.stop()
+    assert feed._ended(300) == Ended(unit.id, 1)
+    assert feed.outlet("out").all() == []
+
+
+def test_a_program_that_has_nothing_to_deliver_is_not_stuck(spouts: Testkit) -> None:
+    """It says that it is alive, or promises nothing."""
+    alive = "from streamlets import spout\nimport time\nwhile True:\n    spout.alive()\n    time.sleep(0.01)\n"
+    silent = "import time\nprint('up', flush=True)\ntime.sleep(1000)\n"
+    for script, heartbeat in ((alive, "30 s"), (silent, "0 s")):
+        feed = spouts.spout(
+            Spout, parameters={"cmd": [sys.executable, "-c", script], "heartbeat": duration(heartbeat)}, schemas=SCHEMA,
+            ref=f"every-{heartbeat[:-2]}",
+        )  # fmt: skip
+        unit = _unit(feed, stuck_after="0 s" if heartbeat == "0 s" else "10 minutes")
+        unit.start(1)
+        assert isinstance(feed._facts.get(timeout=300), Started)
+        for _ in range(10):
+            unit.check()
+            time.sleep(0.01)
+        unit.stop()
+        assert feed._ended(300) == Ended(unit.id, 1)
 
 
 def test_a_drain_sends_sigterm_and_then_sigkill(spouts: Testkit) -> None:

@@ -24,7 +24,15 @@ from streamlets.runner.events.run_events import (
 from streamlets.runner.events.status import RATE_WINDOW, OpenTasks, RunStatus, State, UnitId
 from streamlets.runner.events.status_file import StatusFile, read_status
 from streamlets.runner.events.status_json import from_json, to_json
-from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitProgressed, UnitSplit
+from streamlets.runner.events.unit_events import (
+    BatchStuck,
+    UnitChanged,
+    UnitMeasured,
+    UnitProgressed,
+    UnitRecovered,
+    UnitSplit,
+    UnitStuck,
+)
 from tests.random_examples import examples
 
 _REFS = ("a", "b")
@@ -60,6 +68,8 @@ _EVENTS = st.one_of(
         frames=_FRAMES,
         stack=_FRAMES,
     ),
+    st.builds(UnitStuck, time=_TIMES, unit=_UNITS, what=_TEXTS, since=_TIMES, frames=_FRAMES),
+    st.builds(UnitRecovered, _TIMES, _UNITS),
     st.builds(SparkStarting, _TIMES, st.just(_REFS)),
     st.builds(SparkUp, _TIMES, st.just(_REFS[:1])),
     st.builds(UnitSplit, _TIMES, _UNITS, st.just(("x", "y"))),

@@ -12,10 +12,10 @@ from blueprint.core_settings import Retry
 from blueprint.quantities import Duration
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import UnitId
-from streamlets.runner.events.unit_events import BatchStuck, UnitChanged
+from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitStuck
 from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.environment import Environment
-from streamlets.runner.supervision.facts import Drain, Ended, Lost, Overlong, Seen, Started, StopNow
+from streamlets.runner.supervision.facts import Drain, Ended, Hung, Lost, Overlong, Seen, Started, StopNow
 from streamlets.runner.supervision.gate import Opening
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.failure import Failure
@@ -200,6 +200,9 @@ class _Application:
     def _is_stuck(self, unit: _Unit) -> None:
         """A batch takes too long; it is located or not, and a limit passes or not before it ends."""
         restart, calls = unit.id.streamlet in self.interrupted, len(unit.calls)
+        if self.random.random() < 0.3:  # it has no batches
+            what = UnitStuck(time=self.now, unit=unit.id, what="no sign of life", since=self.now - 600)
+            self.supervisor.handle(Hung(unit.run, what, restart))
         self.supervisor.handle(Overlong(unit.id, 1, self.now - 600, restart))
         if self.random.random() < 0.7:
             at = BatchStuck(time=self.now, unit=unit.id, batch=1, since=self.now - 600, seconds=600.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from blueprint.core_settings import Retry
-from streamlets.runner.events.unit_events import BatchStuck
-from streamlets.runner.supervision.facts import Drain, Overlong, Seen
+from streamlets.runner.events.unit_events import BatchStuck, UnitStuck
+from streamlets.runner.supervision.facts import Drain, Hung, Overlong, Seen
 from streamlets.spark.failure import Failure
 from tests.streamlets.runner.supervision.bench import BROKEN, Bench
 
@@ -150,3 +150,38 @@ def test_without_restarts_a_stuck_unit_fails_for_good() -> None:
     last = bench.last("a")
     assert (last.state, last.frames) == ("failed", FRAMES)
     assert last.cause == "stuck: batch 3 has been running for 10 min (restarts are off)"
+
+
+def _hung(bench: Bench, *, restart: bool = True) -> None:
+    event = UnitStuck(
+        time=bench.now, unit=bench.units["a"].id, what="no sign of life", since=bench.now - 60, frames=FRAMES
+    )
+    bench.supervisor.handle(Hung(bench.units["a"].run, event, restart))
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_unit_without_batches_that_is_stuck(*, restart: bool) -> None:
+    """It is reported, and with the setting also stopped at once and started again; its line is already known."""
+    bench = _bench()
+    _hung(bench, restart=restart)
+    assert isinstance(bench.events[2 if restart else -1], UnitStuck)
+    assert bench.units["a"].calls == ["start", "stop"][: 1 + restart]
+    if restart:
+        bench.ended("a")
+        last = bench.last("a")
+        assert (last.state, last.cause, last.frames) == ("backing-off", "stuck: no sign of life for 1 min", FRAMES)
+
+
+def test_a_unit_that_is_stuck_while_it_is_started_is_started_again() -> None:
+    """Such as a source whose `open` does not return. What an earlier run reports later has no effect."""
+    bench = Bench("a", producers={})
+    _hung(bench)
+    assert bench.state("a") == "draining"
+    bench.started("a")
+    bench.ended("a")
+    assert bench.state("a") == "backing-off"
+    _hung(bench)
+    bench.passes(1.0)
+    bench.units["a"].run -= 1
+    _hung(bench)
+    assert bench.units["a"].calls == ["start", "stop", "start"]
