@@ -72,8 +72,7 @@ class Supervisor:
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
     ) -> None:
-        everything = [Watched(unit, environment) for unit in units]
-        self._roster = Roster(everything, dependencies, in_order=in_order)
+        self._roster = Roster((Watched(unit, environment) for unit in units), dependencies, in_order=in_order)
         self._steering = Steering(self._roster, drain_within)
         self._interruptions = Interruptions(environment)
         self._in_order = in_order
@@ -149,8 +148,8 @@ class Supervisor:
                 watched.until = None
                 watched.unit.stop()
         steps = self._interruptions.tick()
-        ahead = [time for watched in self._roster for time in (watched.due, watched.until)]
-        waiting = [time for time in (*ahead, *steps, self._deadline, self._hurry_at) if time is not None]
+        ahead = [*steps, *(time for watched in self._roster for time in (watched.due, watched.until))]
+        waiting = [time for time in (*ahead, self._deadline, self._hurry_at) if time is not None]
         if not waiting and not self.ending and (deadlock := self._roster.deadlock):
             self.deadlock = deadlock
             self._begin_drain(deadlock, None)
@@ -279,7 +278,6 @@ class Supervisor:
     def _ended(self, watched: Watched, failure: Failure | None) -> None:
         watched.launched, watched.until = False, None
         watched.attempts = watched.attempts.settled(watched.unit.retry, self._timer())
-        asked = watched.asked or self.ending
         interruption = self._interruptions.ended(watched.unit.id)
         if watched.then is not None and not self.ending:
             watched.carry_out_request(failure)
@@ -292,7 +290,7 @@ class Supervisor:
                 watched.enter("completed")
             else:
                 watched.start_again("a producer has been started again")
-        elif failure is None and asked:
+        elif failure is None and (watched.asked or self.ending):
             watched.enter("stopped")
         elif failure is not None and failure.fatal and not watched.asked:
             watched.fail(failure, failure.cause_with(failure.fatal))
