@@ -45,6 +45,7 @@ _COMMANDS = {
     "tail": "Show the last records of a topic.",
     "tasks": "List, show and retry the tasks of batch sources.",
     "topics": "List the topics of an application, and delete records.",
+    "ui": "Show applications in a browser.",
     "upgrade": "Upgrade a running application to a new version.",
     "verify": "Check a blueprint, its streamlets, contracts and settings.",
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import datetime
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +15,7 @@ import click
 from cli.groups import imports_modules
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
+from cli.output.quantities import plain
 from cli.state import having_name, names_of, state_directories, state_options, topics_of
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def _new_rows(topic: TopicResource) -> Iterator[list[dict[str, Any]]]:
 
 def _print_lines(rows: Iterable[dict[str, Any]]) -> None:
     for row in rows:
-        click.echo(json.dumps(row, default=_plain, ensure_ascii=False))
+        click.echo(json.dumps(row, default=plain, ensure_ascii=False))
 
 
 def _print_table(rows: Sequence[dict[str, Any]]) -> None:
@@ -133,14 +132,5 @@ def _cell(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, dict | list):
-        return json.dumps(value, default=_plain, ensure_ascii=False)
-    return str(_plain(value))
-
-
-def _plain(value: object) -> object:
-    """Return a value that JSON has no type for as a string; numbers stay."""
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return value if isinstance(value, int | float) else str(value)
+        return json.dumps(value, default=plain, ensure_ascii=False)
+    return str(plain(value))

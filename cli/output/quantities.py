@@ -1,8 +1,9 @@
-"""Sizes, times and counts as text."""
+"""Sizes, times, counts and values of records as text."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import base64
+from datetime import UTC, date, datetime, time
 
 
 def size(count: float | None) -> str:
@@ -16,6 +17,15 @@ def size(count: float | None) -> str:
     return f"{count:.1f} TiB"
 
 
-def timestamp(time: float | None) -> str:
+def timestamp(seconds: float | None) -> str:
     """Return a time in seconds since the epoch as date and time in UTC; `-` for None."""
-    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S") if time else "-"
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S") if seconds else "-"
+
+
+def plain(value: object) -> object:
+    """Return a value that JSON has no type for as a string: times in ISO 8601, bytes as Base64; numbers stay."""
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value if isinstance(value, int | float) else str(value)

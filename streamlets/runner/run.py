@@ -18,6 +18,7 @@ from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reset import reset
 from streamlets.runner.deployment import descriptor_text, store_descriptor, with_version
+from streamlets.runner.events.history import EventHistory
 from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.record_events import RecordsMissed
@@ -154,13 +155,14 @@ def run(
         moved = _take_place(plan, options.state)
         log = RunLog(options.state.logs / "run.log", json=options.json_log, mask=secrets.masked)
         status = StatusFile(options.state.status_file)
+        history = EventHistory(options.state.event_history)
         options.state.keep_launch(options.arguments)
         planned = {streamlet.ref: streamlet.settings.replicas for streamlet in plan.streamlets}
         orders = Orders(options.state, inbox.put, options.check_upgrade, log.note, planned)
         upgraded = read_outcome(options.state) if options.taken_over else None
         trial = Trial(options.state, upgraded or UpgradeOutcome(""), options.check_return, time.monotonic)
 
-        events = Publisher((log, status, samples, *views), secrets.data)
+        events = Publisher((log, status, samples, history, *views), secrets.data)
         events.publish(RunStarted(time.time(), plan.name, tuple(streamlet.ref for streamlet in plan.streamlets)))
         if moved:
             events.publish(UnitWarned(time.time(), UnitId(plan.name), moved))
@@ -203,6 +205,7 @@ def run(
             orders.close()
             events.publish(RunEnded(time.time(), code, reason))
             log.close()
+            history.close()
         if orders.upgrade is None:
             return code, None
         _reset(options.state, orders.upgrade.reset, channels_of(plan, options.state).values())

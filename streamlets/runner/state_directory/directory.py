@@ -85,6 +85,11 @@ class StateDirectory:
         return self.directory / "logs"
 
     @property
+    def event_history(self) -> Path:
+        """The file with the events of the last runs as lines of JSON; the older half is in a file beside it."""
+        return self.logs / "events.jsonl"
+
+    @property
     def scratch(self) -> Path:
         """The directory for temporary files. It is emptied when a run ends, and when one starts after a killed one."""
         return self.directory / "tmp"

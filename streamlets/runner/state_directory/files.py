@@ -79,6 +79,8 @@ FILES = (
              "the source reports it; without the file the task stays failed", "fallback"),
     FileKind("record of a deletion", "deletion.json", "`flow run`", "error",
              "the run does not start; without the file, topics that are left are read again", "fallback"),
+    FileKind("history of events", "logs/events.jsonl*", "`flow run`", "fallback",
+             "the events on damaged lines are not shown"),
     FileKind("log", "logs/**", "the run, Spark, spouts", "unused", "only for people"),
     FileKind("request to a runner", "control/**", "`flow stop` and others", "fallback", "the command has no effect"),
     FileKind("staged data", "staging/**", "a spout", "fallback", "a transaction that was not committed is sent again"),

@@ -1,0 +1,159 @@
+"""`flow ui`: the page of applications in a browser."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.groups import imports_modules
+from cli.options import path_argument
+from cli.output.errors import fail
+from cli.state import state_options
+
+if TYPE_CHECKING:
+    from cli.ui.access import Access
+
+PORT = 8265
+"""The port of the page, unless another one is given."""
+
+
+@imports_modules("with servers")
+@click.command()
+@path_argument
+@state_options
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="The port; 0 for any.")
+@click.option("--read-only", is_flag=True, help="Allow no action, such as a restart.")
+@click.option(
+    "--records/--no-records", default=None,
+    help="Whether to show records of topics and dead letters. Default: only if the page listens on this machine alone.",
+)  # fmt: skip
+@click.option("--certificate", type=click.Path(path_type=Path), metavar="FILE", help="Serve by TLS with a certificate.")
+@click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="The key of --certificate.")
+@click.option(
+    "--password-file", type=click.Path(path_type=Path), metavar="FILE",
+    help="Ask for the password on the first line of FILE instead of the token in the printed address.",
+)  # fmt: skip
+@click.option("--user-header", metavar="NAME", help="Let in whom a proxy names in this header; needs --proxy.")
+@click.option("--proxy", "proxies", multiple=True, metavar="ADDRESS", help="The address of the proxy; may be repeated.")
+@click.option("--name", "names", multiple=True, metavar="HOST", help="Another name of the server; may be repeated.")
+@click.option("--insecure", is_flag=True, help="Listen on an address of the network without TLS.")
+def ui(
+    path: Path,
+    state_dir: Path | None,
+    application: str | None,
+    host: str,
+    port: int,
+    read_only: bool,
+    records: bool | None,
+    certificate: Path | None,
+    key: Path | None,
+    password_file: Path | None,
+    user_header: str | None,
+    proxies: tuple[str, ...],
+    names: tuple[str, ...],
+    insecure: bool,
+) -> None:
+    """Show applications in a browser: what runs, what is slow and why, what happened, and what can be done.
+
+    PATH is a blueprint, its directory, or a directory with several projects (default: the working directory). The
+    applications may be running or not. The printed address has a token, without which nobody is let in.
+
+    The page listens on this machine alone. To listen on an address of the network it needs --certificate or --insecure,
+    and --password-file or --user-header. The exit code is 1 if the address cannot be used.
+    """
+    try:
+        from cli.ui.app import Options
+        from cli.ui.server import listening, serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("starlette", "uvicorn", "anyio"):
+            raise
+        fail(f"the page needs the package `{error.name}`", 'install it with `pip install "streamlets[ui]"`')
+    from cli.ui.served import Applications
+
+    local = _is_loopback(host)
+    if not path.exists() and state_dir is None:
+        raise click.UsageError(f"there is no file or directory `{path}`")
+    if not local and certificate is None and not insecure:
+        raise click.UsageError(f"{host} is an address of the network: add --certificate, or --insecure to do without TLS")
+    if not local and password_file is None and user_header is None:
+        raise click.UsageError(f"{host} is an address of the network: add --password-file, or --user-header with --proxy")
+    if bool(user_header) is not bool(proxies):
+        raise click.UsageError("--user-header and --proxy belong together: anybody else could send the header, too")
+    if key is not None and certificate is None:
+        raise click.UsageError("--key needs --certificate")
+    try:
+        listener = listening(host, port)
+    except OSError as error:
+        reason = error.strerror or error
+        fail(f"cannot listen on {host}, port {port}: {reason}", "choose another port with `--port`, or 0 for any")
+    own = listener.getsockname()[1]
+    access = _access(host, own, path, state_dir, certificate, password_file, user_header, proxies, names)
+    token = f"?token={access.token}" if access.token else ""
+    shown = f"[{host}]" if ":" in host else host
+    click.echo(f"The page is at {access.scheme}://{shown}:{own}/{token}")
+    click.echo("Ctrl-C ends it; the applications go on.")
+    found = Applications(path, state_dir, application)
+    options = Options(
+        applications=found, access=access, read_only=read_only, records=local if records is None else records
+    )
+    serve(options, listener, certificate=certificate, key=key)
+
+
+def _access(
+    host: str,
+    port: int,
+    path: Path,
+    state_dir: Path | None,
+    certificate: Path | None,
+    password_file: Path | None,
+    user_header: str | None,
+    proxies: tuple[str, ...],
+    names: tuple[str, ...],
+) -> Access:
+    """Return the rules of the server; see `ui` for the arguments."""
+    import secrets
+
+    from cli.ui.access import Access
+    from cli.ui.server import session_secret
+
+    password = ""
+    if password_file is not None:
+        try:
+            password = password_file.read_text(encoding="utf-8").partition("\n")[0].strip()
+        except (OSError, UnicodeDecodeError) as error:
+            fail(f"{password_file} cannot be read: {error}", "write the password on its first line")
+        if not password:
+            fail(f"{password_file} has no password", "write it on the first line of the file")
+    known = ["127.0.0.1", "localhost", "[::1]"] if _is_loopback(host) else [f"[{host}]" if ":" in host else host]
+    hosts = {f"{name}:{port}" for name in (*known, *names)} | set(names)
+    return Access(
+        secret=session_secret(_secret_file()),
+        token="" if password or user_header else secrets.token_urlsafe(24),
+        hosts=frozenset(hosts),
+        secure=certificate is not None,
+        password=password,
+        user_header=user_header or "",
+        proxies=proxies,
+        cookie=f"flow_session_{port}",
+    )
+
+
+def _secret_file() -> Path:
+    """Return the file of the secret that signs sessions: one for all pages of this user."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "streamlets" / "page-secret"
+
+
+def _is_loopback(host: str) -> bool:
+    """Return whether an address can only be reached from this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

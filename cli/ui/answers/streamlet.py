@@ -1,0 +1,78 @@
+"""A streamlet as its last run described it, and the logs of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamlets.runner.deployment import deployed
+
+if TYPE_CHECKING:
+    from blueprint.comparison.descriptor import Port
+    from cli.ui.served import Served
+
+_TAIL = 64 * 1024
+"""The bytes from the end of a log that are shown."""
+
+
+def streamlet(served: Served, ref: str) -> dict[str, Any] | None:
+    """Return a streamlet with its ports, contracts, parameters and settings; None if there is none with this name.
+
+    Raises:
+        DescriptorError, OSError, UnicodeDecodeError: the descriptor of the last run cannot be read.
+    """
+    known = deployed(served.state)
+    found = known.descriptor.streamlets.get(ref) if known is not None else None
+    if found is None:
+        return None
+    return {
+        "ref": ref,
+        "class": found.class_name,
+        "inlets": {name: _port(port) for name, port in found.inlets.items()},
+        "outlets": {name: _port(port) for name, port in found.outlets.items()},
+        "parameters": dict(found.parameters),
+        "settings": {
+            "trigger": found.trigger,
+            **{f"triggers.{query}": trigger for query, trigger in found.triggers.items()},
+            "replicas": found.replicas,
+            **{f"retry.{key}": value for key, value in found.retry.items()},
+            **{f"spark.{key}": value for key, value in found.spark.items()},
+            **{f"volume-mounts.{name}": path for name, path in found.volume_mounts.items()},
+        },
+        "queries": {
+            name: {"sources": query.sources, "operators": query.operators, "windows": query.windows}
+            for name, query in (found.queries or {}).items()
+        },
+    }
+
+
+def _port(port: Port) -> dict[str, Any]:
+    return {"topic": port.topic, "record": port.contract.record.name, "schema": json.loads(port.contract.json)}
+
+
+def logs(served: Served) -> list[dict[str, Any]]:
+    """Return the log files of an application, with their sizes in bytes."""
+    return [
+        {"name": name, "bytes": file.stat().st_size}
+        for name, file in sorted(_log_files(served).items())
+    ]
+
+
+def log(served: Served, name: str) -> dict[str, Any] | None:
+    """Return the end of a log file; None if there is none with this name."""
+    file = _log_files(served).get(name)
+    if file is None:
+        return None
+    with file.open("rb") as stream:
+        size = stream.seek(0, 2)
+        stream.seek(max(0, size - _TAIL))
+        text = stream.read().decode("utf-8", errors="replace")
+    return {"name": name, "bytes": size, "text": text if size <= _TAIL else text.partition("\n")[2]}
+
+
+def _log_files(served: Served) -> dict[str, Path]:
+    """Return the log files by their names: a name that is asked for is looked up here, and never becomes a path."""
+    logs = served.state.logs
+    files = [file for file in logs.rglob("*.log") if file.is_file() and not file.is_symlink()]
+    return {file.relative_to(logs).as_posix(): file for file in files}

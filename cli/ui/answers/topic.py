@@ -1,0 +1,211 @@
+"""A topic: its contracts, readers, size, and last records. Dead letters, which are topics, too."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli.output.quantities import plain
+from cli.state import having_name, topics_of
+from streamlets.channels.base import ChannelUnavailableError, TopicLostError
+from streamlets.runner.checkpoints.readers import readers_below
+from streamlets.runner.dead_letters.letters import DeadLetter, holds_dead_letters, letters_in, tallies
+from streamlets.runner.deployment import described, schema_of
+from streamlets.runner.state_directory.directory import StateDirectory
+
+if TYPE_CHECKING:
+    from blueprint.avro.model import Contract
+    from streamlets.channels.base import Reader, TopicResource
+    from cli.ui.served import Served
+
+MOST_RECORDS = 200
+"""The records that are shown at once."""
+
+_REREAD = 10.0
+"""Seconds after which the topics of an application are found again."""
+
+_SEARCHED = 5_000
+"""The last records in which a text is searched."""
+
+
+def topics(served: Served) -> list[dict[str, Any]]:
+    """Return all topics of an application with their size; one that cannot be read has an error instead."""
+    unavailable: dict[str, str] = {}
+    summaries = []
+    for resource in _topics(served):
+        summaries.append(_summary(resource, unavailable.get(resource.plan.channel, "")))
+        if "unavailable" in summaries[-1]:  # each further question would wait for its servers, too
+            unavailable[resource.plan.channel] = summaries[-1]["unavailable"]
+    return summaries
+
+
+def topic(served: Served, name: str) -> dict[str, Any] | None:
+    """Return a topic with its contracts and readers; None if there is none with this id, or name on its channel."""
+    resource = find(served, name)
+    if resource is None:
+        return None
+    summary = _summary(resource)
+    if "unavailable" in summary:
+        return summary | {"contracts": _declared(served, resource), "readers": []}
+    readers = readers_below(resource, served.state.checkpoints, ())
+    return summary | {
+        "contracts": _declared(served, resource, resource), "readers": [_reader(resource, reader) for reader in readers],
+    }  # fmt: skip
+
+
+def _topics(served: Served) -> tuple[TopicResource, ...]:
+    """Return the topics of an application. For topics on servers, its blueprint is read again only once in a while."""
+    try:
+        described_at = served.state.descriptor_file.stat().st_mtime_ns
+    except OSError:
+        described_at = 0
+    return _read_topics(served.state, served.project, described_at, int(time.monotonic() / _REREAD))
+
+
+@lru_cache(maxsize=64)
+def _read_topics(state: StateDirectory, project: Path | None, *_: int) -> tuple[TopicResource, ...]:
+    return topics_of(state, project)
+
+
+def find(served: Served, name: str) -> TopicResource | None:
+    """Return the topic with an id, or else with a name on its channel; None without one."""
+    known = _topics(served)
+    by_id = [each for each in known if each.plan.id == name]
+    return next(iter(by_id or having_name(name, known)), None)
+
+
+def records(served: Served, name: str, *, count: int, containing: str = "") -> dict[str, Any] | None:
+    """Return the last records of a topic, newest first; None if there is no such topic.
+
+    Arguments:
+        name: the id of the topic, or its name on its channel.
+        count: the largest number of records.
+        containing: only records whose JSON text has this text, among the last ones.
+
+    Raises:
+        ChannelUnavailableError, TopicLostError, ValueError: the topic cannot be read.
+    """
+    resource = find(served, name)
+    if resource is None:
+        return None
+    invalid: list[str] = []
+    shown = resource.shown_with(schema_of(served.state, resource.plan.id), invalid.append)
+    looked = _SEARCHED if containing else count
+    rows = [json.loads(json.dumps(row, default=plain)) for batch in shown.last(looked) for row in batch.to_pylist()]
+    fitting = [row for row in rows if containing.casefold() in json.dumps(row, ensure_ascii=False).casefold()]
+    return {"searched": len(rows), "matching": len(fitting), "records": fitting[::-1][:count], "invalid": invalid[:20]}
+
+
+def letters(served: Served, *, port: str = "", reason: str = "", count: int = 50) -> dict[str, Any]:
+    """Return the dead letters of an application: counts by port and reason, and the last records.
+
+    Arguments:
+        port: only records of this port (`streamlet.port`); "" for all.
+        reason: only records with this reason; "" for all.
+        count: the largest number of records.
+    """
+    found = list(_letters(served))
+    chosen = [letter for letter in found if port in ("", letter.port) and reason in ("", letter.reason)]
+    return {
+        "counts": [
+            {
+                "port": tally.port, "streamlet": tally.streamlet, "reason": tally.reason, "waiting": tally.waiting,
+                "replayed": tally.replayed, "first": tally.first.timestamp(), "last": tally.last.timestamp(),
+            }
+            for tally in tallies(found)
+        ],
+        "letters": [_letter(letter) for letter in chosen[::-1][:count]],
+    }  # fmt: skip
+
+
+def _letters(served: Served) -> Iterator[DeadLetter]:
+    for resource in _topics(served):
+        with suppress(TopicLostError):
+            if holds_dead_letters(resource):
+                yield from letters_in(resource)
+
+
+def _letter(letter: DeadLetter) -> dict[str, Any]:
+    return {
+        "port": letter.port, "origin": letter.origin, "reason": letter.reason, "time": letter.time.timestamp(),
+        "replayed": letter.replayed, "version": letter.version, "record": json.loads(letter.record),
+    }  # fmt: skip
+
+
+def _summary(resource: TopicResource, unavailable: str = "") -> dict[str, Any]:
+    """Return what a topic holds.
+
+    Arguments:
+        resource: the topic.
+        unavailable: why its channel does not answer, so that it is not asked again; "" to ask.
+    """
+    plan = resource.plan
+    data: dict[str, Any] = {"id": plan.id, "name": plan.name, "channel": plan.channel}
+    try:
+        if unavailable:
+            raise ChannelUnavailableError(unavailable)
+        summary = resource.summary()
+        dead = holds_dead_letters(resource)
+    except ChannelUnavailableError as error:
+        return data | {"error": str(error), "unavailable": str(error)}
+    except (TopicLostError, OSError, ValueError) as error:
+        return data | {"error": str(error)}
+    return data | {
+        "records": summary.records,
+        "bytes": summary.bytes,
+        "last_commit": summary.last_commit,
+        "dead_letters": dead,
+        "writers": [
+            {
+                "record": writer.record, "fingerprint": writer.fingerprint, "queries": list(writer.queries),
+                "records": writer.records, "bytes": writer.bytes, "commits": writer.commits,
+            }
+            for writer in summary.writers
+        ],
+    }  # fmt: skip
+
+
+def _declared(served: Served, resource: TopicResource, stored: TopicResource | None = None) -> list[dict[str, Any]]:
+    """Return the schemas of a topic: each once, with who writes and who reads with it.
+
+    Arguments:
+        served: the application.
+        resource: the topic.
+        stored: the topic if it is asked for the schemas of its records, too.
+    """
+    found: dict[str, tuple[Contract, list[str], list[str]]] = {}
+    application = described(served.state)
+    if application is not None:
+        for (ref, port), outlet in application.outlets_of(resource.plan.id).items():
+            found.setdefault(outlet.contract.fingerprint, (outlet.contract, [], []))[1].append(f"{ref}.{port}")
+        for (ref, port), inlet in application.inlets_of(resource.plan.id).items():
+            found.setdefault(inlet.contract.fingerprint, (inlet.contract, [], []))[2].append(f"{ref}.{port}")
+    with suppress(ChannelUnavailableError, TopicLostError, OSError):
+        for contract in stored.contracts() if stored is not None else ():
+            found.setdefault(contract.fingerprint, (contract, [], []))
+    return [
+        {
+            "record": contract.record.name, "fingerprint": fingerprint, "writers": writers, "readers": readers,
+            "schema": json.loads(contract.json),
+        }
+        for fingerprint, (contract, writers, readers) in found.items()
+    ]  # fmt: skip
+
+
+def _reader(resource: TopicResource, reader: Reader) -> dict[str, Any]:
+    try:
+        lag = resource.lag(reader.committed, reader=reader.name)
+    except (ChannelUnavailableError, TopicLostError, OSError, ValueError, KeyError, TypeError) as error:
+        return {"name": reader.name, "error": str(error)}
+    return {
+        "name": reader.name,
+        "position": resource.shown(reader.committed) if reader.committed is not None else None,
+        "lag": lag.records,
+        "lag_seconds": lag.seconds,
+        "reading_for": time.time() - reader.reading_since if reader.reading_since is not None else None,
+    }

@@ -1,0 +1,169 @@
+// The drawing of an application: the server has laid it out in cells, as for a terminal; here it becomes alive.
+
+import { fill, h } from "./dom.js";
+import { rate, short } from "./format.js";
+import { backlogOf, busyOf, portRate, rateOf } from "./live.js";
+import { shape, shown, tone } from "./states.js";
+
+const ACROSS = 9;
+const DOWN = 15;
+const x = (cell) => cell * ACROSS + ACROSS / 2;
+const y = (cell) => cell * DOWN + DOWN / 2;
+
+export class Graph {
+  constructor(live, address) {
+    this.live = live;
+    this.address = address;
+    this.node = h("div", { class: "graph", tabindex: "0", role: "group", "aria-label": "Graph of the application" });
+    this.zoom = 1;
+    this.nodes = {};
+    this.labels = [];
+    this.drawn = null;
+  }
+
+  /** Show the last status; `changed` has the names of the streamlets to look at, null for all. */
+  update(changed) {
+    if (this.drawn !== this.live.structure) {
+      this.draw();
+      changed = null;
+    }
+    for (const ref of changed ?? Object.keys(this.live.streamlets)) this.showStreamlet(ref);
+    for (const label of this.labels) this.showFlow(label);
+    this.markBottleneck();
+  }
+
+  draw() {
+    const { drawing, topics } = this.live.structure;
+    this.drawn = this.live.structure;
+    this.nodes = {};
+    this.labels = [];
+    const width = drawing.width * ACROSS + 8;
+    const height = drawing.height * DOWN + 8;
+    this.size = [width, height];
+    this.svg = h("svg", { viewBox: `-4 -4 ${width} ${height}`, width, height });
+    const kinds = Object.fromEntries(drawing.nodes.map((node) => [node.id, node]));
+    for (const wire of drawing.wires) this.svg.append(...this.wire(wire, kinds, drawing.edges));
+    for (const node of drawing.nodes) this.svg.append(node.kind === "streamlet" ? this.streamlet(node) : this.topic(node, topics));
+    for (const label of this.labels) this.svg.append(label.text);
+    fill(this.node, drawing.nodes.length ? this.svg : h("p", { class: "quiet" }, "This application has not run yet."));
+    this.setZoom(this.zoom);
+  }
+
+  wire(wire, kinds, edges) {
+    const moves = wire.lines.map((line) => `M${x(line.x1)} ${y(line.y1)}L${x(line.x2)} ${y(line.y2)}`).join("");
+    const parts = [h("path", { class: "wire", d: moves })];
+    for (const tip of wire.tips) {
+      const [tx, ty] = [x(tip.x), y(tip.y)];
+      const target = wire.upward ? wire.source : tip.node;
+      const source = wire.upward ? tip.node : wire.source;
+      if (kinds[tip.node].kind === "streamlet" || tip.upward) {
+        const end = ty + (tip.upward ? -DOWN : DOWN) / 2;
+        const base = end + (tip.upward ? 7 : -7);
+        parts.push(h("polygon", { class: "arrow", points: `${tx - 4},${base} ${tx + 4},${base} ${tx},${end}` }));
+      }
+      const ports = edges.filter((edge) => edge.source === source && edge.target === target);
+      if (!ports.length) continue;
+      const owner = kinds[source].kind === "streamlet" ? source : target;
+      const text = h("text", { class: "flow", x: tx + 6, y: ty + 4 });
+      this.labels.push({ text, ref: kinds[owner].name, ports: ports.map((edge) => edge.port) });
+    }
+    return parts;
+  }
+
+  streamlet(node) {
+    const box = [node.x * ACROSS, node.y * DOWN, node.width * ACROSS, node.height * DOWN];
+    const [left, top, width, height] = box;
+    const parts = {
+      icon: h("path", { class: "icon", transform: `translate(${left + 10} ${top + 30})` }),
+      state: h("text", { x: left + 27, y: top + 40 }),
+      rate: h("text", { class: "quiet", x: left + width - 10, y: top + 40, "text-anchor": "end" }),
+      track: h("rect", { class: "track", x: left + 10, y: top + 48, width: width - 20, height: 5, rx: 2 }),
+      level: h("rect", { class: "level", x: left + 10, y: top + 48, width: 0, height: 5, rx: 2 }),
+      marks: h("text", { class: "quiet", x: left + 10, y: top + 67 }),
+      backlog: h("text", { class: "quiet", x: left + width - 10, y: top + 67, "text-anchor": "end" }),
+      title: h("title"),
+      width: width - 20,
+    };
+    const group = h("g", { class: "node" },
+      h("rect", { class: "frame", x: left, y: top, width, height }), parts.title,
+      h("text", { class: "name", x: left + width / 2, y: top + 18 }, node.name),
+      parts.icon, parts.state, parts.rate, parts.track, parts.level, parts.marks, parts.backlog);
+    this.nodes[node.name] = { ...parts, group };
+    const link = h("a", { drawn: true, href: this.address(this.live.id, "streamlets", node.name), "data-key": node.id }, group);
+    link.dataset.name = node.name;
+    return link;
+  }
+
+  topic(node, topics) {
+    const [left, top, width, height] = [node.x * ACROSS, node.y * DOWN, node.width * ACROSS, node.height * DOWN];
+    const link = h("a", { drawn: true, href: this.address(this.live.id, "topics", node.name), "data-key": node.id },
+      h("g", { class: "topic" }, h("rect", { class: "frame", x: left, y: top, width, height }),
+        h("title", {}, `topic ${node.name} on ${topics[node.name]?.channel ?? "its channel"}`),
+        h("text", { class: "name", x: left + width / 2, y: top + height / 2 + 4 }, node.name)));
+    link.dataset.name = node.name;
+    return link;
+  }
+
+  showStreamlet(ref) {
+    const parts = this.nodes[ref];
+    const streamlet = this.live.streamlets[ref];
+    if (!parts || !streamlet) return;
+    const word = shown(streamlet);
+    const busy = busyOf(streamlet);
+    const backlog = backlogOf(streamlet);
+    const dead = streamlet.units.reduce((total, unit) => total + unit.dead_letters, 0);
+    const late = streamlet.units.reduce((total, unit) => total + unit.late, 0);
+    const restarts = streamlet.units.reduce((total, unit) => total + unit.restarts, 0);
+    parts.group.setAttribute("class", `node ${tone(word)}`);
+    parts.icon.setAttribute("d", shape(word));
+    parts.state.textContent = word;
+    parts.rate.textContent = rate(rateOf(streamlet));
+    parts.level.setAttribute("width", Math.round((busy ?? 0) * parts.width));
+    parts.backlog.textContent = backlog ? `${short(backlog)} waiting` : "";
+    parts.marks.textContent = [dead && `✝${short(dead)}`, late && `late ${short(late)}`, restarts && `↻${restarts}`].filter(Boolean).join(" ");
+    const known = [`${ref}: ${word}`, streamlet.reason, streamlet.waiting, busy !== null && `busy ${Math.round(busy * 100)} %`,
+      backlog ? `${short(backlog)} records wait` : "", dead && `${short(dead)} dead letters`, late && `${short(late)} late records`,
+      restarts && `${restarts} restarts`];
+    parts.title.textContent = known.filter(Boolean).join("; ");
+  }
+
+  showFlow({ text, ref, ports }) {
+    const streamlet = this.live.streamlets[ref];
+    const total = streamlet ? ports.reduce((sum, port) => sum + portRate(streamlet, port), 0) : 0;
+    text.textContent = total ? rate(total) : "";
+  }
+
+  /** Mark the streamlet that is busiest, if it keeps records waiting. */
+  markBottleneck() {
+    let worst = null;
+    for (const [ref, streamlet] of Object.entries(this.live.streamlets)) {
+      const busy = busyOf(streamlet) ?? 0;
+      if (busy >= 0.8 && backlogOf(streamlet) && busy > (worst?.busy ?? 0)) worst = { ref, busy };
+    }
+    for (const [ref, parts] of Object.entries(this.nodes)) {
+      const marked = worst?.ref === ref;
+      parts.backlog.setAttribute("class", marked ? "bottleneck" : "quiet");
+      if (marked) parts.backlog.textContent = `bottleneck · ${parts.backlog.textContent}`;
+    }
+  }
+
+  setZoom(zoom) {
+    this.zoom = Math.min(3, Math.max(0.2, zoom));
+    this.svg?.setAttribute("width", Math.round(this.size[0] * this.zoom));
+    this.svg?.setAttribute("height", Math.round(this.size[1] * this.zoom));
+  }
+
+  fit() {
+    if (this.size) this.setZoom(Math.min(1.2, (this.node.clientWidth - 4) / this.size[0]));
+  }
+
+  /** Show only what has a text in its name, and scroll to the first; return how many there are. */
+  search(text) {
+    const wanted = text.trim().toLowerCase();
+    const links = [...this.node.querySelectorAll("a")];
+    const found = links.filter((link) => link.dataset.name.toLowerCase().includes(wanted));
+    for (const link of links) link.classList.toggle("dimmed", Boolean(wanted) && !found.includes(link));
+    if (wanted && found.length) found[0].scrollIntoView({ block: "center", inline: "center" });
+    return found.length;
+  }
+}

@@ -1,0 +1,101 @@
+// One application as it changes: a page asks for it once, then the server tells what is different.
+
+import { api, get } from "./server.js";
+
+const POINTS = 240;
+
+export class Live {
+  /** `changed` is called after each change with the names of the streamlets that have changed. */
+  constructor(id, changed) {
+    this.id = id;
+    this.changed = changed;
+    this.run = {};
+    this.streamlets = {};
+    this.events = [];
+    this.structure = null;
+    this.traces = {};
+    this.connected = false;
+    this.last = "";
+    this.over = false;
+    this.open();
+  }
+
+  open() {
+    const after = this.last ? `?after=${encodeURIComponent(this.last)}` : "";
+    this.source = new EventSource(api(this.id, "live") + after);
+    this.source.addEventListener("live", (message) => this.take(message));
+    this.source.addEventListener("open", () => this.connect(true));
+    this.source.addEventListener("error", () => {
+      this.connect(false);
+      if (this.source.readyState === EventSource.CLOSED && !this.over) {
+        this.source.close();
+        this.timer = setTimeout(() => this.open(), 1500);
+      }
+    });
+  }
+
+  connect(connected) {
+    if (connected !== this.connected) {
+      this.connected = connected;
+      this.changed(new Set());
+    }
+  }
+
+  async take(message) {
+    const data = JSON.parse(message.data);
+    const restarted = this.run.started !== data.run.started;
+    this.last = message.lastEventId;
+    this.run = data.run;
+    this.streamlets = data.whole ? data.streamlets : { ...this.streamlets, ...data.streamlets };
+    this.events = [...this.events, ...data.events].slice(-2000);
+    for (const [ref, streamlet] of Object.entries(this.streamlets)) this.trace(ref, streamlet);
+    if (data.whole || restarted || !this.structure) await this.describe();
+    this.changed(new Set(Object.keys(data.streamlets)));
+  }
+
+  async describe() {
+    try {
+      this.structure = await get(api(this.id, "structure"));
+      this.problem = "";
+    } catch (error) {
+      this.structure ??= { name: this.id, streamlets: {}, topics: {}, drawing: { width: 0, height: 0, nodes: [], wires: [], edges: [] } };
+      this.problem = error.message;
+    }
+  }
+
+  trace(ref, streamlet) {
+    const points = (this.traces[ref] ??= []);
+    points.push({ time: this.run.written ?? 0, rate: rateOf(streamlet), backlog: backlogOf(streamlet) ?? 0 });
+    if (points.length > POINTS) points.shift();
+  }
+
+  close() {
+    this.over = true;
+    clearTimeout(this.timer);
+    this.source.close();
+  }
+}
+
+export const rateOf = (streamlet) => sum(streamlet.units.map((unit) => unit.rate));
+export const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+export function backlogOf(streamlet, inlet) {
+  const counts = streamlet.units.flatMap((unit) =>
+    Object.entries(unit.backlog).filter(([name]) => !inlet || name === inlet).map(([, records]) => records));
+  return counts.length ? sum(counts) : null;
+}
+
+/** Return the records per second at a port: its share of the records of each query. */
+export function portRate(streamlet, port) {
+  return sum(streamlet.units.map((unit) => {
+    const rows = unit.rows_in || sum(Object.values(unit.rows_out));
+    const records = unit.ports[port]?.records ?? 0;
+    return rows ? (unit.rate * records) / rows : 0;
+  }));
+}
+
+/** Return the time in batches by time passed, from 0 to 1; null if it is not known. */
+export function busyOf(streamlet) {
+  const known = streamlet.units.map((unit) => unit.busy).filter((busy) => typeof busy === "number");
+  return known.length ? Math.max(...known) : null;
+}

@@ -1,0 +1,99 @@
+// An application at a glance: its graph, its streamlets as a table, and what happened last.
+
+import { actionButton } from "../actions.js";
+import { spark } from "../charts.js";
+import { announce, fill, h } from "../dom.js";
+import { clock, count, now, rate, short, span } from "../format.js";
+import { Graph } from "../graph.js";
+import { backlogOf, busyOf, rateOf, sum } from "../live.js";
+import { shown, state } from "../states.js";
+import { eventList } from "./events.js";
+
+const COLUMNS = [
+  ["streamlet", (ref) => ref], ["state", (ref, each) => shown(each)], ["records/s", (ref, each) => rateOf(each), "number"],
+  ["busy", (ref, each) => busyOf(each) ?? -1, "number"], ["backlog", (ref, each) => backlogOf(each) ?? -1, "number"],
+  ["read", (ref, each) => sum(each.units.map((unit) => unit.rows_in)), "number wide"],
+  ["dead letters", (ref, each) => sum(each.units.map((unit) => unit.dead_letters)), "number wide"],
+  ["late", (ref, each) => sum(each.units.map((unit) => unit.late)), "number wide"],
+  ["restarts", (ref, each) => sum(each.units.map((unit) => unit.restarts)), "number wide"],
+];
+
+export function applicationView({ live, options, address }) {
+  const graph = new Graph(live, address);
+  const head = h("div", { class: "row" });
+  const problem = h("div");
+  const table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Streamlets" });
+  const last = h("div");
+  let order = 0;
+  let downwards = false;
+  const search = h("input", { type: "search", placeholder: "Search", "aria-label": "Search streamlets and topics",
+    oninput: () => { announce(`${graph.search(search.value)} found`); drawTable(); } });
+  const zoom = (label, action) => h("button", { onclick: action, "aria-label": label.name }, label.sign);
+
+  function drawHead() {
+    const { run } = live;
+    const since = run.alive ? ["up for ", span(now() - run.started)] : run.ended ? ["ended ", clock(run.ended)] : [];
+    fill(head, h("h1", {}, live.structure?.name ?? live.id), h("span", { class: "quiet" }, since),
+      run.reason ? h("span", {}, run.reason) : null, h("span", { class: "space" }), actionButton({ live, options }, "stop"));
+  }
+
+  function drawProblem() {
+    const bad = Object.entries(live.streamlets).filter(([, each]) => ["failed", "stuck", "lost", "overdue"].includes(each.health) || each.state === "backing-off");
+    const { run } = live;
+    const lost = run.health === "died" ? "The run was killed or has crashed." : run.silent ? "The run has not written its status for 30 seconds." : "";
+    fill(problem,
+      lost ? h("div", { class: "card error", role: "alert" }, lost) : null,
+      live.problem ? h("div", { class: "card error", role: "alert" }, live.problem) : null,
+      bad.map(([ref, each]) => h("div", { class: `card ${each.state === "backing-off" || each.health === "overdue" ? "notice" : "error"}` },
+        h("strong", {}, h("a", { href: address(live.id, "streamlets", ref), "data-key": `problem ${ref}` }, ref)), " ", state(shown(each)), " ",
+        h("span", { class: "quiet" }, `for ${span(now() - each.since)}`), h("pre", {}, each.cause || each.reason))));
+  }
+
+  function drawTable() {
+    const [, key] = COLUMNS[order];
+    const wanted = search.value.trim().toLowerCase();
+    const rows = Object.entries(live.streamlets).filter(([ref]) => ref.toLowerCase().includes(wanted));
+    if (order || downwards) rows.sort(([a, x], [b, y]) => (key(a, x) < key(b, y) ? -1 : 1) * (downwards ? -1 : 1));
+    fill(table, h("table", {},
+      h("thead", {}, h("tr", {}, COLUMNS.map(([label, , kind], index) => h("th", { class: kind ?? null, scope: "col",
+        "aria-sort": order === index && (order || downwards) ? (downwards ? "descending" : "ascending") : null },
+        h("button", { "data-key": `column ${label}`, onclick: () => sort(index) }, label))), h("th", { class: "wide", scope: "col" }, "last minutes"))),
+      h("tbody", {}, rows.map(([ref, each]) => h("tr", {},
+        h("td", {}, h("a", { href: address(live.id, "streamlets", ref), "data-key": `row ${ref}` }, ref)),
+        h("td", {}, state(shown(each)), each.waiting ? h("div", { class: "quiet" }, each.waiting) : null),
+        h("td", { class: "number" }, rate(rateOf(each))),
+        h("td", { class: "number" }, busyOf(each) === null ? "–" : `${Math.round(busyOf(each) * 100)} %`),
+        h("td", { class: "number" }, backlogOf(each) === null ? "–" : short(backlogOf(each))),
+        COLUMNS.slice(5).map(([, value, kind]) => h("td", { class: kind }, count(value(ref, each)))),
+        h("td", { class: "wide" }, spark(live.traces[ref] ?? [], (point) => point.rate, `rate of ${ref}`)))))));
+  }
+
+  function sort(index) {
+    downwards = order === index ? !downwards : index > 1;
+    order = index;
+    drawTable();
+  }
+
+  let fitted = false;
+  function update(changed) {
+    drawHead();
+    drawProblem();
+    graph.update(changed);
+    if (!fitted && live.structure && graph.node.clientWidth) {
+      graph.fit();
+      fitted = true;
+    }
+    drawTable();
+    fill(last, eventList(live.events.slice(-12).reverse()), h("p", {}, h("a", { href: address(live.id, "events"), "data-key": "all events" }, "All events")));
+  }
+
+  const node = h("div", {}, head, problem,
+    h("div", { class: "row" }, search,
+      zoom({ name: "Zoom in", sign: "+" }, () => graph.setZoom(graph.zoom * 1.25)),
+      zoom({ name: "Zoom out", sign: "−" }, () => graph.setZoom(graph.zoom / 1.25)),
+      zoom({ name: "Fit the graph into the page", sign: "Fit" }, () => graph.fit())),
+    graph.node, h("p", {}), h("section", { class: "card" }, h("h2", {}, "Streamlets"), table),
+    h("section", { class: "card" }, h("h2", {}, "What happened last"), last));
+  if (live.structure) queueMicrotask(() => update(null));
+  return { node, update };
+}

@@ -1,0 +1,116 @@
+// A streamlet: how it is and why, its queries, its ports and contracts, its settings with the places that set them.
+
+import { actionButton } from "../actions.js";
+import { chart } from "../charts.js";
+import { fill, h } from "../dom.js";
+import { clock, count, now, rate, short, span } from "../format.js";
+import { backlogOf, busyOf, portRate, rateOf, sum } from "../live.js";
+import { api, get } from "../server.js";
+import { shown, state } from "../states.js";
+import { eventList } from "./events.js";
+import { contractTree } from "./topic.js";
+
+export function streamletView({ live, options, name: ref, address }) {
+  const now_ = h("div");
+  const charts = h("div", { class: "cards" });
+  const described = h("div", {}, h("p", { class: "quiet" }, "Loading ..."));
+  const happened = h("section", { class: "card" });
+
+  function update() {
+    const each = live.streamlets[ref];
+    if (!each) return fill(now_, h("div", { class: "card error" }, `There is no streamlet “${ref}” in the last run.`));
+    const busy = busyOf(each);
+    fill(now_,
+      h("div", { class: "row" }, h("h1", {}, ref), state(shown(each)), h("span", { class: "quiet" }, `for ${span(now() - each.since)}`),
+        h("span", { class: "space" }), each.state === "paused" ? actionButton({ live, options }, "resume", ref) : actionButton({ live, options }, "pause", ref),
+        actionButton({ live, options }, "restart", ref), actionButton({ live, options }, "scale", ref)),
+      each.waiting ? h("div", { class: "card notice" }, each.waiting) : null,
+      each.units.filter((unit) => unit.cause && unit.state !== "running").map((unit) => cause(unit)),
+      each.units.filter((unit) => unit.running_batch?.stuck).map((unit) => h("div", { class: "card error" },
+        h("strong", {}, `Batch ${unit.running_batch.number} has been running for ${span(unit.running_batch.seconds)}`),
+        h("pre", {}, unit.running_batch.where.map((frame) => `at ${frame}`).join("\n")))),
+      h("div", { class: "card numbers" },
+        number(rate(rateOf(each)), "records"), number(busy === null ? "–" : `${Math.round(busy * 100)} %`, "busy"),
+        number(backlogOf(each) === null ? "–" : short(backlogOf(each)), "backlog, records"),
+        number(short(sum(each.units.map((unit) => unit.rows_in))), "read since the start"),
+        number(short(sum(each.units.flatMap((unit) => Object.values(unit.rows_out)))), "written since the start"),
+        number(short(sum(each.units.map((unit) => unit.dead_letters))), "dead letters"),
+        number(short(sum(each.units.map((unit) => unit.late))), "late"), number(count(sum(each.units.map((unit) => unit.restarts))), "restarts")),
+      queries(each), ports(each));
+    const points = live.traces[ref] ?? [];
+    fill(charts, chart("Records per second", points, (point) => point.rate, rate), chart("Backlog", points, (point) => point.backlog, short));
+    const events = live.events.filter((event) => event.streamlet === ref);
+    fill(happened, h("h2", {}, "What happened"), eventList(events.slice(-20).reverse()));
+  }
+
+  function cause(unit) {
+    return h("div", { class: `card ${unit.state === "failed" ? "error" : "notice"}` },
+      h("strong", {}, unit.query || ref, " ", state(unit.state)), unit.retry_at ? h("span", { class: "quiet" }, ` next start in ${span(unit.retry_at - now())}`) : null,
+      h("pre", {}, [...unit.frames.map((frame) => `at ${frame}`), unit.cause].join("\n")));
+  }
+
+  function queries(each) {
+    const phases = each.units.some((unit) => unit.phases && Object.keys(unit.phases).length);
+    return h("section", { class: "card" }, h("h2", {}, "Queries"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Queries" }, h("table", {},
+      h("thead", {}, h("tr", {}, ["query", "state", "batch", "last batch", "records/s", "rows in state", "watermark", phases && "phases"].filter(Boolean).map((label) => h("th", { scope: "col" }, label)))),
+      h("tbody", {}, each.units.map((unit) => h("tr", {}, h("td", {}, unit.query || ref), h("td", {}, state(unit.state)),
+        h("td", {}, unit.running_batch ? `${unit.running_batch.number}, running for ${span(unit.running_batch.seconds)}` : unit.batch ?? "–"),
+        h("td", {}, unit.batch_seconds ? span(unit.batch_seconds) : "–"), h("td", {}, rate(unit.rate)), h("td", {}, count(unit.state_rows)),
+        h("td", {}, unit.watermark ?? "–"), phases ? h("td", {}, phaseBar(unit.phases)) : null))))));
+  }
+
+  function phaseBar(phases) {
+    const total = sum(Object.values(phases)) || 1;
+    const text = Object.entries(phases).map(([name, seconds]) => `${name} ${span(seconds)}`).join(", ");
+    const tones = ["#2b5c9e", "#8a5a00", "#1a7340", "#b3261e", "#6b4fa0", "#4f6f7a"];
+    return h("div", {}, h("div", { class: "phases", role: "img", "aria-label": text }, Object.values(phases).map((seconds, index) => {
+      const part = h("span");
+      part.style.width = `${(seconds / total) * 100}%`;
+      part.style.background = tones[index % tones.length];
+      return part;
+    })), h("small", { class: "quiet" }, text));
+  }
+
+  function ports(each) {
+    const known = live.structure.streamlets[ref] ?? { inlets: {}, outlets: {} };
+    const rows = [...Object.entries(known.inlets).map((entry) => ["←", ...entry]), ...Object.entries(known.outlets).map((entry) => ["→", ...entry])];
+    if (!rows.length) return null;
+    return h("section", { class: "card" }, h("h2", {}, "Ports"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ports" }, h("table", {},
+      h("thead", {}, h("tr", {}, ["port", "topic", "records", "records/s", "backlog", "last"].map((label) => h("th", { scope: "col" }, label)))),
+      h("tbody", {}, rows.map(([arrow, port, topic]) => h("tr", {}, h("td", {}, port), h("td", {}, `${arrow} `, h("a", { href: address(live.id, "topics", topic), "data-key": `port ${port}` }, topic)),
+        h("td", {}, short(sum(each.units.map((unit) => unit.ports[port]?.records ?? 0)))), h("td", {}, rate(portRate(each, port))),
+        h("td", {}, arrow === "←" && backlogOf(each, port) !== null ? short(backlogOf(each, port)) : ""),
+        h("td", {}, clock(Math.max(0, ...each.units.map((unit) => unit.ports[port]?.active ?? 0))))))))));
+  }
+
+  get(api(live.id, "streamlets", ref)).then((known) => fill(described, description(known)), (error) => fill(described, h("p", { class: "bad" }, error.message)));
+
+  function description(known) {
+    const settings = h("div", {}, h("button", { onclick: (event) => places(event.target, settings) }, "Show every setting with the place that set it"));
+    return [h("section", { class: "card" }, h("h2", {}, "Configuration"), h("dl", { class: "facts" },
+      fact("class", known.class), Object.entries(known.parameters).map(([key, value]) => fact(`parameter ${key}`, JSON.stringify(value))),
+      Object.entries(known.settings).filter(([, value]) => value !== null).map(([key, value]) => fact(key, typeof value === "string" ? value : JSON.stringify(value)))), settings),
+    h("section", { class: "card" }, h("h2", {}, "Contracts"), [...Object.entries(known.inlets), ...Object.entries(known.outlets)].map(([port, each]) =>
+      h("details", {}, h("summary", {}, h("strong", {}, port), ` ${each.record}`), contractTree(each.schema))))];
+  }
+
+  async function places(button, box) {
+    button.disabled = true;
+    try {
+      const known = await get(api(live.id, "streamlets", ref, "settings"));
+      fill(box, h("dl", { class: "facts" }, known.map((setting) => {
+        const place = setting.sources[setting.sources.length - 1];
+        const where = place.file ? `${place.file}:${place.line}:${place.column}` : place.note ?? "default";
+        return [h("dt", {}, setting.key), h("dd", {}, setting.value, h("span", { class: "quiet mono" }, `  ${where}`))];
+      })));
+    } catch (error) {
+      fill(box, h("p", { class: "bad" }, error.message));
+    }
+  }
+
+  if (live.structure) queueMicrotask(update);
+  return { node: h("div", {}, now_, charts, h("p", {}), described, happened), update };
+}
+
+const number = (value, label) => h("div", {}, h("b", {}, value), h("span", { class: "quiet" }, label));
+const fact = (key, value) => [h("dt", {}, key), h("dd", { class: "mono" }, value)];

@@ -1,0 +1,48 @@
+"""A client of the page's application, without a server: it has a session, unless a test takes it away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from starlette.testclient import TestClient  # noqa: E402 - needs the extra
+
+from cli.ui.access import Access  # noqa: E402
+from cli.ui.app import Options, application  # noqa: E402
+from cli.ui.served import Applications  # noqa: E402
+
+HOST = "127.0.0.1:8265"
+ACCESS = Access(secret=b"s" * 32, token="the-token", hosts=frozenset({HOST}))
+
+
+class Visitor:
+    """A browser on the page of the applications below a path.
+
+    Arguments:
+        path: the path.
+        access: who may see the page.
+        entered: whether it has opened the printed address.
+        options: of `cli.ui.app.Options`.
+    """
+
+    def __init__(self, path: Path, access: Access = ACCESS, *, entered: bool = True, **options: bool) -> None:
+        self.options = Options(applications=Applications(path), access=access, **options)
+        self.client = TestClient(application(self.options), base_url=f"{access.scheme}://{HOST}", raise_server_exceptions=True)
+        if entered:
+            assert self.client.get(f"/?token={access.token}").status_code == 200
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of a change that a page of the server asks for."""
+        session = self.client.cookies[self.options.access.cookie]
+        return {"origin": f"http://{HOST}", "x-flow-token": self.options.access.change_token(session)}
+
+
+@pytest.fixture
+def visit() -> Callable[..., Visitor]:
+    """Return a function that opens the page of the applications below a path."""
+    return Visitor

@@ -1,0 +1,139 @@
+"""Every answer of the page for each kind of application in each state: data, or one message; never a failure."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from tests.cli.ui.conftest import Visitor
+from tests.crossings.applications import IMPORTED, KINDS, STATES, Kind, Owner, state_of, write
+
+ANSWERS = (
+    "structure", "events", "streamlets/{streamlet}", "streamlets/{streamlet}/settings", "streamlets/nobody", "logs",
+    "logs/run.log", "logs/nothing.log", "topics", "topics/{topic}", "topics/nothing", "topics/{topic}/records",
+    "topics/{topic}/records?containing=1&count=2", "topics/{topic}/records?count=x", "topics/{streamlet}/records",
+    "dead-letters", "dead-letters?port=a.b&reason=c",
+)  # fmt: skip
+"""What the page asks for below the address of an application. `findings` and live messages have tests of their own."""
+
+COMMANDS = ("streamlets/{streamlet}/settings",)
+"""Answers of a command in a process of its own: they are asked for in one state."""
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def prepared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Kind, Path]]:
+    kind = KINDS[request.param]
+    yield kind, write(kind, tmp_path_factory.mktemp("page") / "plant")
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_each_answer_is_data_or_a_message(
+    prepared: tuple[Kind, Path], state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the application is and wherever its run is, the page shows data or one message."""
+    monkeypatch.setattr("streamlets.channels.kafka.cluster_client.TIMEOUT", 0.3)  # there is no broker
+    kind, blueprint = prepared
+    shutil.rmtree(blueprint.parent / ".flow", ignore_errors=True)
+    STATES[state](blueprint)
+    owner = Owner()
+    if state == "running":
+        owner.hold(state_of(blueprint))
+    try:
+        visitor = Visitor(blueprint)
+        known = visitor.client.get("/api/applications").json()["applications"]
+        assert [each["name"] for each in known] == ([] if state == "never ran" else [state_of(blueprint).application])
+        for application in known:
+            for answer in ANSWERS:
+                if answer in COMMANDS and state != "stopped":
+                    continue
+                path = answer.format(streamlet=quote(kind.streamlet), topic=kind.topic or "out")
+                _check(visitor, f"/api/applications/{quote(application['id'])}/{path}")
+    finally:
+        owner.release()
+
+
+def _check(visitor: Visitor, path: str) -> None:
+    response = visitor.client.get(path)
+    data = response.json()
+    assert response.status_code in (200, 404, 503), (path, data)
+    if response.status_code != 200:
+        assert data["error"], path
+        assert "Traceback" not in data["error"], (path, data)
+
+
+def test_a_streamlet_and_a_topic_are_described(tmp_path: Path) -> None:
+    """Ports, contracts and parameters from the last run; records, readers and contracts of the topic."""
+    blueprint = write(KINDS["python"], tmp_path / "plant")
+    STATES["stopped"](blueprint)
+    client = Visitor(blueprint).client
+    one = client.get("/api/applications/plant/streamlets/double").json()
+    assert (one["class"], one["outlets"]["out"]["topic"]) == ("app.Double", "out")
+    assert one["outlets"]["out"]["schema"]["fields"] == [{"name": "n", "type": ["null", "long"], "default": None}]
+    topic = client.get("/api/applications/plant/topics/out").json()
+    assert topic["records"] == 5
+    assert [(each["writers"], each["readers"]) for each in topic["contracts"]] == [(["double.out"], [])]
+    records = client.get("/api/applications/plant/topics/out/records?count=2").json()["records"]
+    assert records == [{"n": 4}, {"n": 3}]
+    assert client.get("/api/applications/plant/topics/out/records?containing=3").json()["records"] == [{"n": 3}]
+
+
+def test_the_drawing_has_every_streamlet_topic_and_port(tmp_path: Path) -> None:
+    """Each node has a place, and each port is at the end of a wire."""
+    blueprint = write(KINDS["mixed"], tmp_path / "plant")
+    STATES["stopped"](blueprint)
+    drawing = Visitor(blueprint).client.get("/api/applications/plant/structure").json()["drawing"]
+    assert {node["name"] for node in drawing["nodes"]} == {"double", "feed", "pages", "rows", "out"}
+    assert all(node["width"] and node["height"] for node in drawing["nodes"])
+    assert len(drawing["edges"]) == 4
+    tips = {tip["node"] for wire in drawing["wires"] for tip in wire["tips"]}
+    assert tips == {edge["target"] for edge in drawing["edges"]}
+
+
+def test_no_module_of_an_application_is_imported(tmp_path: Path) -> None:
+    """The server runs none of the application's code; commands that do are processes of their own."""
+    blueprint = write(KINDS["python"], tmp_path / "plant")
+    STATES["stopped"](blueprint)
+    (blueprint.parent / IMPORTED).unlink()
+    visitor = Visitor(blueprint)
+    for answer in ANSWERS:
+        if answer not in COMMANDS:
+            visitor.client.get(f"/api/applications/plant/{answer.format(streamlet='double', topic='out')}")
+    assert not (blueprint.parent / IMPORTED).exists()
+
+
+def test_records_are_hidden_where_the_server_shows_none(tmp_path: Path) -> None:
+    """Records of topics and dead letters, not their numbers."""
+    blueprint = write(KINDS["python"], tmp_path / "plant")
+    STATES["stopped"](blueprint)
+    client = Visitor(blueprint, records=False).client
+    for answer in ("topics/out/records", "dead-letters"):
+        response = client.get(f"/api/applications/plant/{answer}")
+        assert (response.status_code, "--records" in response.json()["error"]) == (403, True)
+    assert client.get("/api/applications/plant/topics/out").json()["records"] == 5
+
+
+def test_several_projects_below_a_directory_are_shown(tmp_path: Path) -> None:
+    """Applications with the same name are told apart by their place."""
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        STATES["stopped"](write(KINDS["python"], tmp_path / place / "plant"))
+    STATES["stopped"](write(KINDS["spout"], tmp_path / "lines"))
+    known = Visitor(tmp_path).client.get("/api/applications").json()["applications"]
+    assert [each["id"] for each in known] == ["lines", "plant in one:plant", "plant in two:plant"]
+    client = Visitor(tmp_path).client
+    assert client.get(f"/api/applications/{quote('plant in two:plant', safe='')}/structure").status_code == 200
+
+
+def test_findings_are_those_of_verify(tmp_path: Path) -> None:
+    """On the project as it is on disk now, with excerpts."""
+    blueprint = write(KINDS["python"], tmp_path / "plant")
+    STATES["stopped"](blueprint)
+    blueprint.write_text(blueprint.read_text() + "flow { drain = 3 }\n")
+    found = Visitor(blueprint).client.get("/api/applications/plant/findings").json()
+    assert not found["valid"]
+    assert "error[" in found["text"]
+    assert "flow { drain = 3 }" in found["text"]
