@@ -12,6 +12,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/sinks.md",
         "docs/guarantees.md",
         "docs/running.md",
+        "docs/page.md",
         "docs/upgrades.md",
         "docs/topics.md",
         "docs/resources.md",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from cli.output.errors import fail
 from cli.state import state_options
 
 if TYPE_CHECKING:
-    from cli.ui.access import Access
+    from collections.abc import Sequence
 
 PORT = 8265
 """The port of the page, unless another one is given."""
@@ -67,8 +68,9 @@ def ui(
     and --password-file or --user-header. The exit code is 1 if the address cannot be used.
     """
     try:
+        from cli.ui.access import Access
         from cli.ui.app import Options
-        from cli.ui.server import listening, serve
+        from cli.ui.server import listening, serve, session_secret
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn", "anyio"):
             raise
@@ -78,10 +80,7 @@ def ui(
     local = _is_loopback(host)
     if not path.exists() and state_dir is None:
         raise click.UsageError(f"there is no file or directory `{path}`")
-    if not local and certificate is None and not insecure:
-        raise click.UsageError(f"{host} is an address of the network: add --certificate, or --insecure to do without TLS")
-    if not local and password_file is None and user_header is None:
-        raise click.UsageError(f"{host} is an address of the network: add --password-file, or --user-header with --proxy")
+    _check_openness(host, certificate or key, insecure, password_file, user_header)
     if bool(user_header) is not bool(proxies):
         raise click.UsageError("--user-header and --proxy belong together: anybody else could send the header, too")
     if key is not None and certificate is None:
@@ -92,7 +91,16 @@ def ui(
         reason = error.strerror or error
         fail(f"cannot listen on {host}, port {port}: {reason}", "choose another port with `--port`, or 0 for any")
     own = listener.getsockname()[1]
-    access = _access(host, own, path, state_dir, certificate, password_file, user_header, proxies, names)
+    access = Access(
+        secret=session_secret(_secret_file()),
+        token="" if password_file or user_header else secrets.token_urlsafe(24),
+        hosts=_hosts(host, own, names),
+        secure=certificate is not None,
+        password=_password(password_file),
+        user_header=user_header or "",
+        proxies=proxies,
+        cookie=f"flow_session_{own}",
+    )
     token = f"?token={access.token}" if access.token else ""
     shown = f"[{host}]" if ":" in host else host
     click.echo(f"The page is at {access.scheme}://{shown}:{own}/{token}")
@@ -104,43 +112,47 @@ def ui(
     serve(options, listener, certificate=certificate, key=key)
 
 
-def _access(
-    host: str,
-    port: int,
-    path: Path,
-    state_dir: Path | None,
-    certificate: Path | None,
-    password_file: Path | None,
-    user_header: str | None,
-    proxies: tuple[str, ...],
-    names: tuple[str, ...],
-) -> Access:
-    """Return the rules of the server; see `ui` for the arguments."""
-    import secrets
+def _check_openness(
+    host: str, certificate: Path | None, insecure: bool, password_file: Path | None, user_header: str | None
+) -> None:
+    """Check that a server on an address of the network has TLS, or that its lack is wanted, and asks who somebody is.
 
-    from cli.ui.access import Access
-    from cli.ui.server import session_secret
+    Raises:
+        click.UsageError: it does not.
+    """
+    if _is_loopback(host):
+        return
+    if certificate is None and not insecure:
+        raise click.UsageError(
+            f"{host} is an address of the network: add --certificate, or --insecure to do without TLS"
+        )
+    if password_file is None and user_header is None:
+        raise click.UsageError(
+            f"{host} is an address of the network: add --password-file, or --user-header with --proxy"
+        )
 
-    password = ""
-    if password_file is not None:
-        try:
-            password = password_file.read_text(encoding="utf-8").partition("\n")[0].strip()
-        except (OSError, UnicodeDecodeError) as error:
-            fail(f"{password_file} cannot be read: {error}", "write the password on its first line")
-        if not password:
-            fail(f"{password_file} has no password", "write it on the first line of the file")
-    known = ["127.0.0.1", "localhost", "[::1]"] if _is_loopback(host) else [f"[{host}]" if ":" in host else host]
-    hosts = {f"{name}:{port}" for name in (*known, *names)} | set(names)
-    return Access(
-        secret=session_secret(_secret_file()),
-        token="" if password or user_header else secrets.token_urlsafe(24),
-        hosts=frozenset(hosts),
-        secure=certificate is not None,
-        password=password,
-        user_header=user_header or "",
-        proxies=proxies,
-        cookie=f"flow_session_{port}",
-    )
+
+def _hosts(host: str, port: int, names: Sequence[str]) -> frozenset[str]:
+    """Return the values of the header `Host` that name the server; a proxy may forward a name without the port."""
+    own = ["127.0.0.1", "localhost", "[::1]"] if _is_loopback(host) else [f"[{host}]" if ":" in host else host]
+    return frozenset({f"{name}:{port}" for name in (*own, *names)} | set(names))
+
+
+def _password(file: Path | None) -> str:
+    """Return the password on the first line of a file; "" without a file.
+
+    Raises:
+        SystemExit: 1, when the file cannot be read or has no password; an error has been printed.
+    """
+    if file is None:
+        return ""
+    try:
+        password = file.read_text(encoding="utf-8").partition("\n")[0].strip()
+    except (OSError, UnicodeDecodeError) as error:
+        fail(f"{file} cannot be read: {error}", "write the password on its first line")
+    if not password:
+        fail(f"{file} has no password", "write it on the first line of the file")
+    return password
 
 
 def _secret_file() -> Path:

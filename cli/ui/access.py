@@ -153,7 +153,7 @@ class Guard:
         return None
 
     def _session(self, scope: Scope, headers: Headers) -> str:
-        """Return what identifies the session of a request; "" without one."""
+        """Return the id of the session of a request; "" without one."""
         access = self._access
         if access.user_header and scope.get("client") and scope["client"][0] in access.proxies:
             user = headers.get(access.user_header, "")
@@ -170,14 +170,16 @@ class Guard:
         access = self._access
         query = parse_qs(scope["query_string"].decode("latin-1"))
         token = query.get("token", [""])[0]
-        if access.token and scope["path"] == "/" and scope["method"] == "GET":
-            if hmac.compare_digest(token.encode(), access.token.encode()):
-                return self._entered()
+        entrance = access.token and scope["path"] == "/" and scope["method"] == "GET"
+        if entrance and hmac.compare_digest(token.encode(), access.token.encode()):
+            return self._entered()
         if access.password and scope["path"] == "/login" and scope["method"] == "POST":
             form = parse_qs((await _read(receive)).decode("utf-8", "replace"))
             if hmac.compare_digest(form.get("password", [""])[0].encode(), access.password.encode()):
                 return self._entered()
-            return Response(_LOGIN.replace("<!--why-->", "<p role=alert>The password is wrong.</p>"), 403, media_type="text/html")
+            return Response(
+                _LOGIN.replace("<!--why-->", "<p role=alert>The password is wrong.</p>"), 403, media_type="text/html"
+            )
         if access.password and scope["path"] == "/":
             return Response(_LOGIN, 401, media_type="text/html")
         return _text("open the address that `flow ui` has printed: it has the token of this server", 401)
@@ -208,7 +210,7 @@ async def _read(receive: Receive) -> bytes:
     body, limited = b"", _Limited(receive)
     while True:
         message = await limited()
-        body += message.get("body", b"")
+        body += bytes(message.get("body", b""))
         if message["type"] == "http.disconnect" or not message.get("more_body"):
             return body
 

@@ -45,7 +45,7 @@ class Wanted:
 
 
 def act(served: Served, data: Mapping[str, object]) -> dict[str, Any]:
-    """Do what a page asks for; return what was done.
+    """Do what a page asks for; return the answer.
 
     Raises:
         RefusedError: the action is not known, or not possible now.
@@ -59,7 +59,14 @@ def act(served: Served, data: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _wanted(data: Mapping[str, object]) -> Wanted:
-    kinds: dict[str, type] = {"action": str, "streamlet": str, "replicas": int, "port": str, "reason": str, "dry_run": bool}
+    kinds: dict[str, type] = {
+        "action": str,
+        "streamlet": str,
+        "replicas": int,
+        "port": str,
+        "reason": str,
+        "dry_run": bool,
+    }
     for key, value in data.items():
         if key not in kinds or type(value) is not kinds[key]:
             raise RefusedError(f"`{key}` of the action is not valid")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
@@ -81,6 +81,7 @@ class Page:
             Route(f"{one}/events", self._answer(_events)),
             Route(f"{one}/streamlets/{{ref}}", self._answer(_streamlet)),
             Route(f"{one}/streamlets/{{ref}}/settings", self._answer(_settings)),
+            Route(f"{one}/streamlets/{{ref}}/samples", self._answer(_samples)),
             Route(f"{one}/logs", self._answer(lambda served, _: streamlet.logs(served))),
             Route(f"{one}/logs/{{name:path}}", self._answer(_log)),
             Route(f"{one}/topics", self._answer(lambda served, _: topic.topics(served))),
@@ -114,10 +115,8 @@ class Page:
         options = {"records": self._options.records, "read_only": self._options.read_only}
         return JSONResponse({**options, "applications": await to_thread.run_sync(all_of_them)})
 
-    def _answer(
-        self, find: Callable[[Served, Request], Any], *, records: bool = False
-    ) -> Callable[[Request], Any]:
-        """Return what answers requests about an application: it calls a function in a thread of its own."""
+    def _answer(self, find: Callable[[Served, Request], Any], *, records: bool = False) -> Callable[[Request], Any]:
+        """Return a handler of requests about an application, which calls a function in a thread of its own."""
 
         async def answer(request: Request) -> Response:
             if records and not self._options.records:
@@ -209,6 +208,11 @@ def _streamlet(served: Served, request: Request) -> Any:
 def _settings(served: Served, request: Request) -> Any:
     ref = request.path_params["ref"]
     return commands.settings(served, ref) if streamlet.streamlet(served, ref) is not None else None
+
+
+def _samples(served: Served, request: Request) -> Any:
+    seconds = _number(request, "seconds", 3600, 86_400)
+    return streamlet.samples(served, request.path_params["ref"], time.time() - seconds)
 
 
 def _log(served: Served, request: Request) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -52,7 +51,7 @@ class Snapshot:
 
 
 def snapshot(current: CurrentStatus, version: int = 0) -> Snapshot:
-    """Return what pages show of a status.
+    """Return the content of the pages for a status.
 
     Arguments:
         current: the status that the run wrote last.
@@ -73,7 +72,7 @@ def snapshot(current: CurrentStatus, version: int = 0) -> Snapshot:
     for streamlet in streamlets:
         ref = streamlet["ref"]
         verdict = verdicts[ref]
-        units = [_without(unit, "recent") for unit in streamlet["units"]]
+        units = [_without(unit, "recent", "spells") for unit in streamlet["units"]]
         if not current.alive:
             units = [unit | {"rate": 0.0} for unit in units]
         status = written.status.streamlet(ref)
@@ -174,7 +173,7 @@ class Feed:
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:
     try:
-        stat = os.stat(file)
+        stat = file.stat()
     except OSError:
         return None
     return stat.st_ino, stat.st_mtime_ns, stat.st_size

@@ -1,4 +1,4 @@
-"""The applications that the page shows: those of a project, or of all projects below a directory."""
+"""The applications that the page shows: of one project, or of all projects below a directory."""
 
 from __future__ import annotations
 

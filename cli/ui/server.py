@@ -56,7 +56,9 @@ def listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(options: Options, listener: socket.socket, *, certificate: Path | None = None, key: Path | None = None) -> None:
+def serve(
+    options: Options, listener: socket.socket, *, certificate: Path | None = None, key: Path | None = None
+) -> None:
     """Serve pages until the process is interrupted.
 
     Arguments:

@@ -18,6 +18,7 @@ WITHOUT_DATA = {
     "flow new": "creates files, and prints the next commands to type",
     "flow put": "prints nothing",
     "flow schema": "always JSON",
+    "flow ui": "prints an address, and serves pages",
 }
 """The commands without `--format`, and what they print."""
 

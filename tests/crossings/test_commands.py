@@ -63,7 +63,7 @@ ROWS: dict[str, tuple[str, ...]] = {
 }
 """The arguments of each command; words in capitals stand for parts of the application."""
 
-ELSEWHERE = {"lsp": "tests/cli/lsp/test_server.py"}
+ELSEWHERE = {"lsp": "tests/cli/lsp/test_server.py", "ui": "tests/cli/ui/test_answers.py"}
 """Commands that need a terminal or an editor, and their tests."""
 
 STARTS_SPARK = {"run"}

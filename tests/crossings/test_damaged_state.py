@@ -25,6 +25,7 @@ from streamlets.channels.base import Reader
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
 from streamlets.runner.state_directory.files import FILES, FileKind, kind_of
+from tests.cli.ui.conftest import Visitor
 from tests.streamlets.channels.topics import topic_plan
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -85,6 +86,13 @@ USES: dict[str, tuple[Use, ...] | str] = {
         Use(("tasks", "retry", "pages", "--task", "4"), changes=True),
     ),
     "topics": (Use(("topics",)), Use(("topics", "purge", "odd", "--yes"), changes=True)),
+    "ui": tuple(
+        Use(("ui", answer))
+        for answer in (
+            "structure", "streamlets/distinct", "streamlets/distinct/samples", "topics", "topics/parities",
+            "topics/parities/records", "dead-letters", "events",
+        )
+    ),
     "upgrade": (Use(("upgrade",)),),
     "verify": (Use(("verify",)),),
 }  # fmt: skip
@@ -177,7 +185,11 @@ VOLATILE = re.compile(
 
 
 def call(state: State, *arguments: str) -> Shown:
-    """Call a command in this process."""
+    """Call a command in this process; of `flow ui`, one answer of its server."""
+    if arguments[0] == "ui":
+        response = Visitor(state.directory).client.get(f"/api/applications/{NAME}/{arguments[1]}")
+        text = json.dumps(response.json(), indent=1).replace(str(state.directory), "APP")
+        return Shown(int(response.status_code != 200), VOLATILE.sub("TIME", text))
     output = io.StringIO()
     named = (*arguments, str(state.directory))
     if arguments[0] in ("pause", "resume", "restart", "scale"):

@@ -26,7 +26,7 @@ class CommandError(Exception):
 
 
 def flow(command: str, *operands: str, options: Sequence[str] = (), ends: Sequence[int] = (0,)) -> Any:
-    """Return what a command of `flow` prints with `--format json`.
+    """Return the output of a command of `flow` with `--format json`.
 
     Arguments:
         command: its words.
@@ -58,7 +58,7 @@ def _run(command: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[
 
 
 def _printed(done: subprocess.CompletedProcess[str]) -> str:
-    """Return what a command has printed about its failure."""
+    """Return the message of a command that has failed."""
     return (done.stderr or done.stdout).strip() or f"the command ended with exit code {done.returncode}"
 
 
@@ -99,7 +99,7 @@ def replay(served: Served, name: str, *, reason: str = "", dry_run: bool = False
     Arguments:
         name: the streamlet, or `streamlet.port`.
         reason: only letters whose reason has this text; "" for all.
-        dry_run: whether to return what would be replayed, and to change nothing.
+        dry_run: whether to change nothing, and to return the letters that would be replayed.
 
     Raises:
         CommandError: they cannot be replayed.

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamlets.runner.deployment import deployed
+from streamlets.runner.samples.reading import read_samples
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from blueprint.comparison.descriptor import Port
     from cli.ui.served import Served
+    from streamlets.runner.samples.sample import Sample
 
 _TAIL = 64 * 1024
 """The bytes from the end of a log that are shown."""
@@ -51,12 +55,37 @@ def _port(port: Port) -> dict[str, Any]:
     return {"topic": port.topic, "record": port.contract.record.name, "schema": json.loads(port.contract.json)}
 
 
+def samples(served: Served, ref: str, since: float) -> list[dict[str, Any]]:
+    """Return the samples of a streamlet since a time, oldest first: sums over its queries, the busiest for `busy`.
+
+    Arguments:
+        since: in seconds since the epoch.
+    """
+    at: dict[float, list[Sample]] = {}
+    for sample in read_samples(served.state, since):
+        if sample.streamlet == ref:
+            at.setdefault(sample.time, []).append(sample)
+    return [_summed(time, samples) for time, samples in at.items()]
+
+
+def _summed(time: float, samples: Sequence[Sample]) -> dict[str, Any]:
+    def most(name: str) -> float | None:
+        return max((value for sample in samples if (value := getattr(sample, name)) is not None), default=None)
+
+    def total(name: str) -> float | None:
+        values = [value for sample in samples if (value := getattr(sample, name)) is not None]
+        return sum(values) if values else None
+
+    return {
+        "time": time, "rate_in": total("rate_in"), "rate_out": total("rate_out"), "backlog": total("backlog"),
+        "busy": most("busy"), "watermark_delay": most("watermark_delay"), "state_rows": total("state_rows"),
+        "batch_seconds": most("batch_seconds"),
+    }  # fmt: skip
+
+
 def logs(served: Served) -> list[dict[str, Any]]:
     """Return the log files of an application, with their sizes in bytes."""
-    return [
-        {"name": name, "bytes": file.stat().st_size}
-        for name, file in sorted(_log_files(served).items())
-    ]
+    return [{"name": name, "bytes": file.stat().st_size} for name, file in sorted(_log_files(served).items())]
 
 
 def log(served: Served, name: str) -> dict[str, Any] | None:

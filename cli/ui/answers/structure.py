@@ -17,7 +17,7 @@ from streamlets.runner.deployment import described
 if TYPE_CHECKING:
     from cli.ui.served import Served
 
-_BOX = Size(width=26, height=5, frame=2)
+_BOX = Size(width=30, height=5, frame=2)
 """The least size of a streamlet in cells of the layout."""
 
 _TOPIC = Size(width=16, height=2)
@@ -30,7 +30,7 @@ def structure(served: Served) -> dict[str, Any]:
     Raises:
         DescriptorError, OSError, UnicodeDecodeError: the descriptor of the last run cannot be read.
     """
-    application = described(served.state) or ApplicationDescriptor(streamlets={}, topics={})
+    application = described(served.state) or ApplicationDescriptor(application=served.name, streamlets={}, topics={})
     picture = picture_of(served.name, application)
     return {
         "id": served.id,
@@ -56,7 +56,9 @@ def picture_of(name: str, application: ApplicationDescriptor) -> Picture:
     hidden = {f"topic {id}" for id in own if not application.inlets_of(id)}
     edges = [edge for edge in edges if edge.target not in hidden]
     joined = {end for edge in edges for end in (edge.source, edge.target)}
-    nodes = [Node(f"streamlet {ref}", "streamlet", ref, each.class_name) for ref, each in application.streamlets.items()]
+    nodes = [
+        Node(f"streamlet {ref}", "streamlet", ref, each.class_name) for ref, each in application.streamlets.items()
+    ]
     topics = [Node(f"topic {id}", "topic", id, topic.channel) for id, topic in application.topics.items()]
     nodes += [topic for topic in topics if topic.id in joined]
     return Picture(name, tuple(nodes), tuple(edges))

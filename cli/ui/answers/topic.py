@@ -20,8 +20,8 @@ from streamlets.runner.state_directory.directory import StateDirectory
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
-    from streamlets.channels.base import Reader, TopicResource
     from cli.ui.served import Served
+    from streamlets.channels.base import Reader, TopicResource
 
 MOST_RECORDS = 200
 """The records that are shown at once."""
@@ -54,8 +54,9 @@ def topic(served: Served, name: str) -> dict[str, Any] | None:
         return summary | {"contracts": _declared(served, resource), "readers": []}
     readers = readers_below(resource, served.state.checkpoints, ())
     return summary | {
-        "contracts": _declared(served, resource, resource), "readers": [_reader(resource, reader) for reader in readers],
-    }  # fmt: skip
+        "contracts": _declared(served, resource, resource),
+        "readers": [_reader(resource, reader) for reader in readers],
+    }
 
 
 def _topics(served: Served) -> tuple[TopicResource, ...]:
@@ -138,7 +139,7 @@ def _letter(letter: DeadLetter) -> dict[str, Any]:
 
 
 def _summary(resource: TopicResource, unavailable: str = "") -> dict[str, Any]:
-    """Return what a topic holds.
+    """Return the size and the writers of a topic.
 
     Arguments:
         resource: the topic.

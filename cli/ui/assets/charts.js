@@ -19,8 +19,35 @@ export function spark(points, value, label) {
     h("path", { d: line(points, value, 90, 20) }));
 }
 
+const TONES = { offsets: "#5f8fd0", planning: "#8a63d2", executing: "#2f7d4f", publishing: "#b7791f", committing: "#c2543f", other: "#7a869a" };
+
+/** Return the last batches of a query as bars: their height is their duration, split into phases. */
+export function batchBars(batches, span) {
+  if (!batches.length) return null;
+  const top = Math.max(1e-9, ...batches.map((batch) => batch.seconds));
+  const phases = [...new Set(batches.flatMap((batch) => Object.keys(batch.phases)))];
+  const bars = batches.map((batch, index) => {
+    let from = 60;
+    return h("g", {}, h("title", {}, `batch ${batch.number}: ${span(batch.seconds)} (${Object.entries(batch.phases).map(([name, seconds]) => `${name} ${span(seconds)}`).join(", ")})`),
+      Object.entries(batch.phases).map(([name, seconds]) => {
+        const height = (seconds / top) * 58;
+        from -= height;
+        return h("rect", { x: index * 10, y: from, width: 8, height: Math.max(0.3, height), fill: TONES[name] ?? TONES.other });
+      }));
+  });
+  const label = `the last ${batches.length} batches, at most ${span(top)}`;
+  return h("div", {}, h("svg", { class: "bars", viewBox: "0 0 600 60", preserveAspectRatio: "xMinYMax", role: "img", "aria-label": label }, bars),
+    h("p", { class: "quiet row legend" }, label, phases.map((name) => {
+      const square = h("span", { class: "square" });
+      square.style.background = TONES[name] ?? TONES.other;
+      return h("span", {}, square, name);
+    })));
+}
+
 /** Return a chart with its title: points have `time` in seconds and what `value` takes of them. */
-export function chart(title, points, value, format) {
+export function chart(title, all, value, format) {
+  const points = all.filter((point) => value(point) !== null && value(point) !== undefined);
+  if (!points.some(value)) return null;
   const top = Math.max(0, ...points.map(value));
   const last = points.length ? value(points[points.length - 1]) : 0;
   const drawn = line(points, value, 600, 120);

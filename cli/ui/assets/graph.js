@@ -7,8 +7,15 @@ import { shape, shown, tone } from "./states.js";
 
 const ACROSS = 9;
 const DOWN = 15;
+const LARGEST = 7; // the bar of a backlog is full at 10 million records; each tenth of it is a seventh shorter
 const x = (cell) => cell * ACROSS + ACROSS / 2;
 const y = (cell) => cell * DOWN + DOWN / 2;
+
+/** Return the phase in which the last batches of a streamlet spent most of their time. */
+function phaseOf(streamlet) {
+  const phases = streamlet.units.flatMap((unit) => Object.entries(unit.phases ?? {}));
+  return phases.sort((one, other) => other[1] - one[1])[0]?.[0] ?? "";
+}
 
 export class Graph {
   constructor(live, address) {
@@ -42,14 +49,14 @@ export class Graph {
     this.size = [width, height];
     this.svg = h("svg", { viewBox: `-4 -4 ${width} ${height}`, width, height });
     const kinds = Object.fromEntries(drawing.nodes.map((node) => [node.id, node]));
-    for (const wire of drawing.wires) this.svg.append(...this.wire(wire, kinds, drawing.edges));
+    for (const wire of drawing.wires) this.svg.append(...this.wire(wire, kinds, drawing));
     for (const node of drawing.nodes) this.svg.append(node.kind === "streamlet" ? this.streamlet(node) : this.topic(node, topics));
     for (const label of this.labels) this.svg.append(label.text);
     fill(this.node, drawing.nodes.length ? this.svg : h("p", { class: "quiet" }, "This application has not run yet."));
     this.setZoom(this.zoom);
   }
 
-  wire(wire, kinds, edges) {
+  wire(wire, kinds, { edges, wires }) {
     const moves = wire.lines.map((line) => `M${x(line.x1)} ${y(line.y1)}L${x(line.x2)} ${y(line.y2)}`).join("");
     const parts = [h("path", { class: "wire", d: moves })];
     for (const tip of wire.tips) {
@@ -64,7 +71,8 @@ export class Graph {
       const ports = edges.filter((edge) => edge.source === source && edge.target === target);
       if (!ports.length) continue;
       const owner = kinds[source].kind === "streamlet" ? source : target;
-      const text = h("text", { class: "flow", x: tx + 6, y: ty + 4 });
+      const crowded = wires.some((other) => other.tips.some((each) => each.y === tip.y && each.x > tip.x && each.x < tip.x + 8));
+      const text = h("text", { class: "flow", x: crowded ? tx - 6 : tx + 6, y: ty + 4, "text-anchor": crowded ? "end" : "start" });
       this.labels.push({ text, ref: kinds[owner].name, ports: ports.map((edge) => edge.port) });
     }
     return parts;
@@ -79,6 +87,7 @@ export class Graph {
       rate: h("text", { class: "quiet", x: left + width - 10, y: top + 40, "text-anchor": "end" }),
       track: h("rect", { class: "track", x: left + 10, y: top + 48, width: width - 20, height: 5, rx: 2 }),
       level: h("rect", { class: "level", x: left + 10, y: top + 48, width: 0, height: 5, rx: 2 }),
+      queue: h("rect", { class: "backlog", x: left + 10, y: top + 54, width: 0, height: 3, rx: 1 }),
       marks: h("text", { class: "quiet", x: left + 10, y: top + 67 }),
       backlog: h("text", { class: "quiet", x: left + width - 10, y: top + 67, "text-anchor": "end" }),
       title: h("title"),
@@ -87,7 +96,7 @@ export class Graph {
     const group = h("g", { class: "node" },
       h("rect", { class: "frame", x: left, y: top, width, height }), parts.title,
       h("text", { class: "name", x: left + width / 2, y: top + 18 }, node.name),
-      parts.icon, parts.state, parts.rate, parts.track, parts.level, parts.marks, parts.backlog);
+      parts.icon, parts.state, parts.rate, parts.track, parts.level, parts.queue, parts.marks, parts.backlog);
     this.nodes[node.name] = { ...parts, group };
     const link = h("a", { drawn: true, href: this.address(this.live.id, "streamlets", node.name), "data-key": node.id }, group);
     link.dataset.name = node.name;
@@ -119,6 +128,7 @@ export class Graph {
     parts.state.textContent = word;
     parts.rate.textContent = rate(rateOf(streamlet));
     parts.level.setAttribute("width", Math.round((busy ?? 0) * parts.width));
+    parts.queue.setAttribute("width", Math.round(Math.min(1, Math.log10(1 + (backlog ?? 0)) / LARGEST) * parts.width));
     parts.backlog.textContent = backlog ? `${short(backlog)} waiting` : "";
     parts.marks.textContent = [dead && `✝${short(dead)}`, late && `late ${short(late)}`, restarts && `↻${restarts}`].filter(Boolean).join(" ");
     const known = [`${ref}: ${word}`, streamlet.reason, streamlet.waiting, busy !== null && `busy ${Math.round(busy * 100)} %`,
@@ -143,7 +153,8 @@ export class Graph {
     for (const [ref, parts] of Object.entries(this.nodes)) {
       const marked = worst?.ref === ref;
       parts.backlog.setAttribute("class", marked ? "bottleneck" : "quiet");
-      if (marked) parts.backlog.textContent = `bottleneck · ${parts.backlog.textContent}`;
+      if (marked) parts.marks.textContent = `bottleneck: ${phaseOf(this.live.streamlets[ref]) || "busy"}`;
+      parts.marks.setAttribute("class", marked ? "bottleneck" : "quiet");
     }
   }
 

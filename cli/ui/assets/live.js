@@ -3,6 +3,7 @@
 import { api, get } from "./server.js";
 
 const POINTS = 240;
+const BATCHES = 60;
 
 export class Live {
   /** `changed` is called after each change with the names of the streamlets that have changed. */
@@ -14,6 +15,7 @@ export class Live {
     this.events = [];
     this.structure = null;
     this.traces = {};
+    this.batches = {};
     this.connected = false;
     this.last = "";
     this.over = false;
@@ -67,6 +69,12 @@ export class Live {
     const points = (this.traces[ref] ??= []);
     points.push({ time: this.run.written ?? 0, rate: rateOf(streamlet), backlog: backlogOf(streamlet) ?? 0 });
     if (points.length > POINTS) points.shift();
+    for (const unit of streamlet.units) {
+      const batches = (this.batches[`${ref}.${unit.query}`] ??= []);
+      if (unit.batch === null || unit.batch === batches[batches.length - 1]?.number) continue;
+      batches.push({ number: unit.batch, seconds: unit.batch_seconds, phases: unit.phases ?? {} });
+      if (batches.length > BATCHES) batches.shift();
+    }
   }
 
   close() {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from confluent_kafka import admin
@@ -21,9 +22,9 @@ class AdminClient(admin.AdminClient):  # type: ignore[misc]  # confluent-kafka m
     the error's traceback has the frame that has the future, which has the error.
     """
 
-    def __del__(self) -> None:
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:  # at last, modules have no names
         """Leave the end to a thread, whatever thread this is."""
-        if sys.is_finalizing():  # only the main thread runs, and no other can be started
+        if is_finalizing():  # only the main thread runs, and no other can be started
             return
         with suppress(RuntimeError):  # the interpreter is about to end
             threading.Thread(target=_end, args=([self],), name="end-kafka-client", daemon=True).start()

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
-pytest.importorskip("starlette")
-
-from starlette.testclient import TestClient  # noqa: E402 - needs the extra
-
-from cli.ui.access import Access  # noqa: E402
-from cli.ui.app import Options, application  # noqa: E402
-from cli.ui.served import Applications  # noqa: E402
+from cli.ui.access import Access
+from cli.ui.app import Options, application
+from cli.ui.served import Applications
 
 HOST = "127.0.0.1:8265"
 ACCESS = Access(secret=b"s" * 32, token="the-token", hosts=frozenset({HOST}))
@@ -31,7 +28,9 @@ class Visitor:
 
     def __init__(self, path: Path, access: Access = ACCESS, *, entered: bool = True, **options: bool) -> None:
         self.options = Options(applications=Applications(path), access=access, **options)
-        self.client = TestClient(application(self.options), base_url=f"{access.scheme}://{HOST}", raise_server_exceptions=True)
+        self.client = TestClient(
+            application(self.options), base_url=f"{access.scheme}://{HOST}", raise_server_exceptions=True
+        )
         if entered:
             assert self.client.get(f"/?token={access.token}").status_code == 200
 

@@ -42,7 +42,7 @@ WITHOUT_SESSION: dict[str, tuple[str, str, dict[str, str]]] = {
     "a wrong token": ("GET", "/?token=the-tokem", {}),
     "a token that begins right": ("GET", "/?token=the-toke", {}),
     "two tokens, the first wrong": ("GET", "/?token=x&token=the-token", {}),
-    "a token with a byte that is no text": ("GET", "/?token=%ff", {}),
+    "a token with a byte outside of ASCII": ("GET", "/?token=%ff", {}),
     "the token at another address": ("GET", "/api/applications?token=the-token", {}),
     "the token in a change": ("POST", f"{ACTIONS}?token=the-token", JSON),
     "a cookie of somebody else": ("GET", "/api/applications", {"cookie": "flow_session=99999999999.abc.def"}),
@@ -51,7 +51,11 @@ WITHOUT_SESSION: dict[str, tuple[str, str, dict[str, str]]] = {
     "a header of a proxy that is not there": ("GET", "/api/applications", {"x-user": "ann", "x-forwarded-user": "ann"}),
     "assets without a session": ("GET", "/assets/app.js", {}),
     "live messages without a session": ("GET", "/api/applications/plant/live", {}),
-    "a login where there is no password": ("POST", "/login", {"content-type": "application/x-www-form-urlencoded"}),
+    "a login without a password to compare with": (
+        "POST",
+        "/login",
+        {"content-type": "application/x-www-form-urlencoded"},
+    ),
 }
 
 
@@ -82,7 +86,15 @@ def test_cookies_that_this_server_has_not_given_are_refused(plant: Path, change:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:8265", "127.0.0.1", "127.0.0.1:8266", "127.0.0.1.evil.example:8265", "", f"{HOST}, evil"],
+    [
+        "evil.example",
+        "evil.example:8265",
+        "127.0.0.1",
+        "127.0.0.1:8266",
+        "127.0.0.1.evil.example:8265",
+        "",
+        f"{HOST}, evil",
+    ],
 )
 def test_other_names_of_this_machine_are_refused(plant: Path, host: str) -> None:
     """A page of another site that resolves its own name to this machine reads nothing, with any cookie."""
@@ -149,7 +161,7 @@ def test_a_body_without_a_length_is_cut_off(plant: Path) -> None:
 
 
 def test_nothing_is_changed_in_a_read_only_server(plant: Path) -> None:
-    """Whoever has a session can look only."""
+    """A session allows only to look."""
     visitor = Visitor(plant, read_only=True)
     body = '{"action": "pause", "streamlet": "double"}'
     response = visitor.client.post(ACTIONS, headers=visitor.headers | JSON, content=body)
@@ -157,7 +169,8 @@ def test_nothing_is_changed_in_a_read_only_server(plant: Path) -> None:
 
 
 PATHS = (
-    "/assets/..%2fapp.py", "/assets/..%2f..%2fapp.py", "/assets/%2e%2e/app.py", "/assets//etc/passwd", "/assets/%2fetc%2fpasswd",
+    "/assets/..%2fapp.py", "/assets/..%2f..%2fapp.py", "/assets/%2e%2e/app.py",
+    "/assets//etc/passwd", "/assets/%2fetc%2fpasswd",
     "/assets/index.html", "/api/applications/plant/logs/../status/launch.json",
     "/api/applications/plant/logs/..%2f..%2fstatus%2flaunch.json", "/api/applications/plant/logs/%2fetc%2fpasswd",
     "/api/applications/plant/logs/run.log%00", "/api/applications/..%2f..%2fetc/structure",
@@ -178,7 +191,14 @@ def test_paths_lead_nowhere_else(plant: Path, path: str) -> None:
 def test_every_answer_forbids_what_is_not_the_servers_own(plant: Path) -> None:
     """No script in a page or from elsewhere, no frame, no guessed type, nothing kept: also in refusals."""
     visitor = Visitor(plant)
-    for path in ("/", "/plant", "/assets/app.js", "/api/applications", "/api/nothing", "/api/applications/plant/structure"):
+    for path in (
+        "/",
+        "/plant",
+        "/assets/app.js",
+        "/api/applications",
+        "/api/nothing",
+        "/api/applications/plant/structure",
+    ):
         headers = visitor.client.get(path).headers
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
@@ -193,9 +213,19 @@ def test_pages_have_no_script_in_them_and_load_nothing_from_elsewhere(plant: Pat
     page = Visitor(plant).client.get("/plant").text
     assert re.findall(r"<script(?![^>]* src=\"/assets/)", page) == []
     sources = [file.read_text() for file in Path("cli/ui/assets").rglob("*.js")]
-    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "https://", "new Function"):
+    for forbidden in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "https://",
+        "new Function",
+    ):
         assert not any(forbidden in source for source in sources), forbidden
-    assert {url for source in sources for url in re.findall(r"http://[\w./]+", source)} <= {"http://www.w3.org/2000/svg"}
+    assert {url for source in sources for url in re.findall(r"http://[\w./]+", source)} <= {
+        "http://www.w3.org/2000/svg"
+    }
 
 
 def test_the_cookie_is_for_this_server_alone(plant: Path) -> None:
@@ -205,7 +235,9 @@ def test_the_cookie_is_for_this_server_alone(plant: Path) -> None:
     cookie = response.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=strict" in cookie
     assert response.headers["location"] == "/"
-    secure = Visitor(plant, replace(ACCESS, secure=True), entered=False).client.get("/?token=the-token", follow_redirects=False)
+    secure = Visitor(plant, replace(ACCESS, secure=True), entered=False).client.get(
+        "/?token=the-token", follow_redirects=False
+    )
     assert "secure" in secure.headers["set-cookie"].lower()
 
 
@@ -228,11 +260,22 @@ def test_a_password_or_a_proxy_lets_in(plant: Path) -> None:
 def test_no_answer_has_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parameters and settings that are secrets are masked; the arguments of the run are not shown."""
     blueprint = write(KINDS["python"], tmp_path / "plant")
-    blueprint.write_text(blueprint.read_text() + 'flow.streamlets.double.spark { "spark.hadoop.fs.s3a.secret.key" = "hunter2" }\n')
+    blueprint.write_text(
+        blueprint.read_text() + 'flow.streamlets.double.spark { "spark.hadoop.fs.s3a.secret.key" = "hunter2" }\n'
+    )
     STATES["stopped"](blueprint)
     state_of(blueprint).keep_launch((str(blueprint), "flow.channels.kafka.password=hunter2"))
     client = Visitor(blueprint).client
-    for answer in ("structure", "events", "streamlets/double", "streamlets/double/settings", "topics", "topics/out", "logs", "findings"):
+    for answer in (
+        "structure",
+        "events",
+        "streamlets/double",
+        "streamlets/double/settings",
+        "topics",
+        "topics/out",
+        "logs",
+        "findings",
+    ):
         assert "hunter2" not in client.get(f"/api/applications/plant/{answer}").text, answer
 
 
@@ -245,7 +288,9 @@ class Server:
     def __init__(self, path: Path, home: Path, *options: str) -> None:
         command = [sys.executable, "-m", "streamlets", "ui", str(path), "--port", "0", *options]
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "PYTHONPATH": ":".join(sys.path)}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"http://([\d.]+):(\d+)/\?token=(\S+)", line)
@@ -299,7 +344,8 @@ def test_a_client_that_never_finishes_its_request_is_cut_off(server: Server) -> 
 
 
 @pytest.mark.parametrize(
-    "request_", [b"\x00" * 100, b"GET " + b"/" * 100_000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 20_000]
+    "request_",
+    [b"\x00" * 100, b"GET " + b"/" * 100_000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 20_000],
 )
 def test_requests_that_are_none_are_refused(server: Server, request_: bytes) -> None:
     """The connection is closed with an error, and the server goes on."""
@@ -315,7 +361,10 @@ def test_requests_that_are_none_are_refused(server: Server, request_: bytes) -> 
 
 def test_the_server_listens_on_this_machine_alone(server: Server) -> None:
     """Other addresses of the machine are not answered."""
-    addresses = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1", "127.0.1.1"}
+    addresses = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {
+        "127.0.0.1",
+        "127.0.1.1",
+    }
     for address in addresses:
         with pytest.raises(OSError), socket.create_connection((str(address), server.port), timeout=5):
             pass
@@ -334,7 +383,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_an_open_server_must_be_wanted(plant: Path, tmp_path: Path, case: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_open_server_must_be_wanted(
+    plant: Path, tmp_path: Path, case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The command says what is missing, and does not listen."""
     from cli.main import main
 

@@ -13,7 +13,8 @@ from tests.cli.ui.conftest import Visitor
 from tests.crossings.applications import IMPORTED, KINDS, STATES, Kind, Owner, state_of, write
 
 ANSWERS = (
-    "structure", "events", "streamlets/{streamlet}", "streamlets/{streamlet}/settings", "streamlets/nobody", "logs",
+    "structure", "events", "streamlets/{streamlet}", "streamlets/{streamlet}/settings", "streamlets/nobody",
+    "streamlets/{streamlet}/samples", "streamlets/{streamlet}/samples?seconds=86400", "logs",
     "logs/run.log", "logs/nothing.log", "topics", "topics/{topic}", "topics/nothing", "topics/{topic}/records",
     "topics/{topic}/records?containing=1&count=2", "topics/{topic}/records?count=x", "topics/{streamlet}/records",
     "dead-letters", "dead-letters?port=a.b&reason=c",

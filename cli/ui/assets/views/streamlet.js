@@ -1,7 +1,7 @@
 // A streamlet: how it is and why, its queries, its ports and contracts, its settings with the places that set them.
 
 import { actionButton } from "../actions.js";
-import { chart } from "../charts.js";
+import { batchBars, chart } from "../charts.js";
 import { fill, h } from "../dom.js";
 import { clock, count, now, rate, short, span } from "../format.js";
 import { backlogOf, busyOf, portRate, rateOf, sum } from "../live.js";
@@ -13,6 +13,7 @@ import { contractTree } from "./topic.js";
 export function streamletView({ live, options, name: ref, address }) {
   const now_ = h("div");
   const charts = h("div", { class: "cards" });
+  const range = h("select", { "aria-label": "Time", onchange: () => draw() }, h("option", { value: 3600 }, "the last hour"), h("option", { value: 86400 }, "the last day"));
   const described = h("div", {}, h("p", { class: "quiet" }, "Loading ..."));
   const happened = h("section", { class: "card" });
 
@@ -30,15 +31,13 @@ export function streamletView({ live, options, name: ref, address }) {
         h("strong", {}, `Batch ${unit.running_batch.number} has been running for ${span(unit.running_batch.seconds)}`),
         h("pre", {}, unit.running_batch.where.map((frame) => `at ${frame}`).join("\n")))),
       h("div", { class: "card numbers" },
-        number(rate(rateOf(each)), "records"), number(busy === null ? "–" : `${Math.round(busy * 100)} %`, "busy"),
+        number(rate(rateOf(each)), "records"), number(percent(busy), "busy"),
         number(backlogOf(each) === null ? "–" : short(backlogOf(each)), "backlog, records"),
         number(short(sum(each.units.map((unit) => unit.rows_in))), "read since the start"),
         number(short(sum(each.units.flatMap((unit) => Object.values(unit.rows_out)))), "written since the start"),
         number(short(sum(each.units.map((unit) => unit.dead_letters))), "dead letters"),
         number(short(sum(each.units.map((unit) => unit.late))), "late"), number(count(sum(each.units.map((unit) => unit.restarts))), "restarts")),
       queries(each), ports(each));
-    const points = live.traces[ref] ?? [];
-    fill(charts, chart("Records per second", points, (point) => point.rate, rate), chart("Backlog", points, (point) => point.backlog, short));
     const events = live.events.filter((event) => event.streamlet === ref);
     fill(happened, h("h2", {}, "What happened"), eventList(events.slice(-20).reverse()));
   }
@@ -50,25 +49,13 @@ export function streamletView({ live, options, name: ref, address }) {
   }
 
   function queries(each) {
-    const phases = each.units.some((unit) => unit.phases && Object.keys(unit.phases).length);
     return h("section", { class: "card" }, h("h2", {}, "Queries"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Queries" }, h("table", {},
-      h("thead", {}, h("tr", {}, ["query", "state", "batch", "last batch", "records/s", "rows in state", "watermark", phases && "phases"].filter(Boolean).map((label) => h("th", { scope: "col" }, label)))),
+      h("thead", {}, h("tr", {}, ["query", "state", "batch", "last batch", "records/s", "busy", "rows in state", "watermark"].map((label) => h("th", { scope: "col" }, label)))),
       h("tbody", {}, each.units.map((unit) => h("tr", {}, h("td", {}, unit.query || ref), h("td", {}, state(unit.state)),
         h("td", {}, unit.running_batch ? `${unit.running_batch.number}, running for ${span(unit.running_batch.seconds)}` : unit.batch ?? "–"),
-        h("td", {}, unit.batch_seconds ? span(unit.batch_seconds) : "–"), h("td", {}, rate(unit.rate)), h("td", {}, count(unit.state_rows)),
-        h("td", {}, unit.watermark ?? "–"), phases ? h("td", {}, phaseBar(unit.phases)) : null))))));
-  }
-
-  function phaseBar(phases) {
-    const total = sum(Object.values(phases)) || 1;
-    const text = Object.entries(phases).map(([name, seconds]) => `${name} ${span(seconds)}`).join(", ");
-    const tones = ["#2b5c9e", "#8a5a00", "#1a7340", "#b3261e", "#6b4fa0", "#4f6f7a"];
-    return h("div", {}, h("div", { class: "phases", role: "img", "aria-label": text }, Object.values(phases).map((seconds, index) => {
-      const part = h("span");
-      part.style.width = `${(seconds / total) * 100}%`;
-      part.style.background = tones[index % tones.length];
-      return part;
-    })), h("small", { class: "quiet" }, text));
+        h("td", {}, unit.batch_seconds ? span(unit.batch_seconds) : "–"), h("td", {}, rate(unit.rate)), h("td", {}, percent(unit.busy)), h("td", {}, count(unit.state_rows)),
+        h("td", {}, unit.watermark ?? "–")))))),
+    each.units.map((unit) => [each.units.length > 1 ? h("h3", {}, unit.query) : null, batchBars(live.batches[`${ref}.${unit.query}`] ?? [], span)]));
   }
 
   function ports(each) {
@@ -108,9 +95,29 @@ export function streamletView({ live, options, name: ref, address }) {
     }
   }
 
+  async function draw() {
+    try {
+      const points = await get(`${api(live.id, "streamlets", ref, "samples")}?seconds=${range.value}`);
+      const drawn = CHARTS.map(([title, value, format]) => chart(title, points, value, format)).filter(Boolean);
+      fill(charts, drawn.length ? drawn : h("p", { class: "quiet" }, "No records in this time."));
+    } catch (error) {
+      fill(charts, h("p", { class: "bad" }, error.message));
+    }
+  }
+
+  draw();
+  const timer = setInterval(draw, 10000);
   if (live.structure) queueMicrotask(update);
-  return { node: h("div", {}, now_, charts, h("p", {}), described, happened), update };
+  return { node: h("div", {}, now_, h("section", { class: "card" }, h("div", { class: "row" }, h("h2", {}, "Over time"), range), charts), described, happened),
+    update, close: () => clearInterval(timer) };
 }
 
+const CHARTS = [
+  ["Records read per second", (point) => point.rate_in, rate], ["Records written per second", (point) => point.rate_out, rate],
+  ["Backlog, records", (point) => point.backlog, short], ["Busy", (point) => point.busy, (share) => percent(share)],
+  ["Duration of batches", (point) => point.batch_seconds, span], ["Rows in state", (point) => point.state_rows, short],
+  ["Watermark behind", (point) => point.watermark_delay, span],
+];
+const percent = (share) => (typeof share === "number" ? `${Math.round(share * 100)} %` : "–");
 const number = (value, label) => h("div", {}, h("b", {}, value), h("span", { class: "quiet" }, label));
 const fact = (key, value) => [h("dt", {}, key), h("dd", { class: "mono" }, value)];

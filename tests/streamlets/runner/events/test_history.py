@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamlets.runner.events import history as module
-from streamlets.runner.events.history import EventHistory, HistoryReader, history
+from streamlets.runner.events.history import EventHistory, Happened, HistoryReader, history
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import RunEnded, RunStarted
 from streamlets.runner.events.status import UnitId
@@ -55,7 +55,8 @@ def test_no_event_is_missed_when_a_new_file_is_begun(tmp_path: Path, monkeypatch
     file = tmp_path / "events.jsonl"
     view = EventHistory(file)
     events = Publisher([view])
-    reader, seen = HistoryReader(file), []
+    reader = HistoryReader(file)
+    seen: list[Happened] = []
     for number in range(100):
         events.publish(UnitChanged(float(number), UNIT, "running", f"cause {number}"))
         if number % 3 == 0:

@@ -1,0 +1,251 @@
+"""The page in a real browser, Debian's Chromium: what people see, click and hear about."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamlets.runner.events.history import EventHistory
+from streamlets.runner.events.publisher import Publisher
+from streamlets.runner.events.run_events import RunStarted
+from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.status_file import StatusFile
+from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
+from streamlets.runner.state_directory.control import Control, Request
+from tests.crossings.applications import KINDS, plan_of, state_of, stopped, write
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium")
+AXE = Path(sys.prefix) / "axe-core" / "axe.min.js"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium, which `.ci/browser` installs"),
+]
+
+UNIT = UnitId("double", "out")
+
+
+class FakeRun:
+    """A run without Spark: it holds the lock, writes its status and its events, and answers requests."""
+
+    def __init__(self, blueprint: Path) -> None:
+        self.state = state_of(blueprint)
+        stopped(blueprint)
+        self._lock = self.state.locked()
+        self._lock.__enter__()
+        self.status = StatusFile(self.state.status_file)
+        self.events = Publisher((self.status, EventHistory(self.state.event_history)))
+        self.events.publish(RunStarted(time.time(), plan_of(blueprint).name, ("feed", "pages", "double")))
+        for ref, part in (("feed", ""), ("pages", "read"), ("double", "out")):
+            self.events.publish(UnitChanged(time.time(), UnitId(ref, part), "running"))
+        self.requests: list[Request] = []
+        self.control = Control(self.state, self._take)
+
+    def _take(self, request: Request) -> None:
+        self.requests.append(request)
+        states = {"pause": "paused", "resume": "running", "restart": "running"}
+        if request.command in states:
+            self.change(states[request.command], request.cause)
+        self.control.answer(request.id)
+
+    def change(self, state: Any, cause: str = "", **more: Any) -> None:
+        """Let the streamlet enter a state."""
+        self.events.publish(UnitChanged(time.time(), UNIT, state, cause, **more))
+
+    def progress(self, batch: int) -> None:
+        """Let the streamlet finish a batch."""
+        phases = {"planning": 0.1, "executing": 0.4}
+        self.events.publish(UnitProgressed(time.time(), UNIT, batch, 100, {"out": 100}, seconds=0.5, phases=phases))
+        self.status.write(time.time())  # as a run does every few seconds
+
+    def end(self) -> None:
+        """End as a killed process does."""
+        self.control.close()
+        self._lock.__exit__(None, None, None)
+
+
+class Server:
+    """`flow ui` in a process of its own."""
+
+    def __init__(self, path: Path, home: Path) -> None:
+        self.path, self.home, self.port = path, home, 0
+        self.start()
+
+    def start(self) -> None:
+        """Start, on the port of before."""
+        environment = os.environ | {"HOME": str(self.home)}
+        command = [sys.executable, "-m", "streamlets", "ui", str(self.path), "--port", str(self.port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        assert self.process.stdout is not None
+        found = re.search(r"(http://[\d.]+:(\d+))/\?token=\S+", self.process.stdout.readline())
+        assert found
+        self.address, self.entrance, self.port = found[1], found[0], int(found[2])
+
+    def stop(self) -> None:
+        """End the process."""
+        self.process.terminate()
+        self.process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeRun]:
+    run = FakeRun(write(KINDS["mixed"], tmp_path_factory.mktemp("browser") / "plant"))
+    yield run
+    run.end()
+
+
+@pytest.fixture(scope="module")
+def server(run: FakeRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(run.state.root.parent, tmp_path_factory.mktemp("home"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as kit:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+        browser = kit.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A window that has opened the printed address, with what its console has said."""
+
+    def __init__(self, browser: Any, server: Server, width: int = 1400, theme: str = "light") -> None:
+        self.server = server
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(60_000)
+        self.errors: list[str] = []
+        self.page.on(
+            "console",
+            lambda message: self.errors.append(message.text) if message.type in ("error", "warning") else None,
+        )
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(server.entrance)
+
+    def open(self, path: str) -> Any:
+        """Open an address, and wait until the page shows live data."""
+        self.page.goto(f"{self.server.address}{path}")
+        self.page.wait_for_selector("#connection:text-is('live')")
+        self.page.wait_for_selector("main h1")
+        return self.page
+
+
+@pytest.fixture
+def visit(browser: Any, server: Server) -> Iterator[Visit]:
+    visit = Visit(browser, server)
+    yield visit
+    visit.context.close()
+
+
+PAGES = (
+    "/plant", "/plant/streamlets/double", "/plant/topics", "/plant/topics/rows", "/plant/dead-letters", "/plant/events",
+    "/plant/findings", "/plant/logs",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_each_page_loads_without_an_error(visit: Visit, path: str) -> None:
+    """No error and no warning in the console; the title names the page; nothing is wider than a telephone."""
+    page = visit.open(path)
+    assert page.title() != "Streamlets"
+    page.wait_for_selector("main p:text-is('Loading ...'), main p:text-is('Verifying ...')", state="detached")
+    assert visit.errors == []
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_what_happens_is_shown_without_a_reload(visit: Visit, run: FakeRun) -> None:
+    """A failure with its cause and the author's frame; then the recovery. The document is the same one."""
+    page = visit.open("/plant")
+    page.evaluate("window.same = true")
+    run.change("backing-off", "ValueError: <b>seven</b>", frames=("app.py:7 in double",), retry_in=30.0)
+    page.wait_for_selector("text=ValueError: <b>seven</b>")
+    assert page.locator("main b", has_text="seven").count() == 0  # text stays text
+    page.click("main a:text-is('double')")
+    page.wait_for_selector("text=at app.py:7 in double")
+    run.change("running")
+    run.progress(1)
+    page.wait_for_selector("main .state:text('running')")
+    page.wait_for_selector("svg.bars")
+    assert page.evaluate("window.same") is True
+
+
+def test_an_action_asks_first_and_takes_the_way_of_the_command(visit: Visit, run: FakeRun) -> None:
+    """Cancelled, it does nothing; confirmed, the runner is asked, and the page shows the new state."""
+    page = visit.open("/plant/streamlets/double")
+    before = len(run.requests)
+    page.click("button:text-is('Pause')")
+    page.click("dialog button:text-is('Cancel')")
+    assert len(run.requests) == before
+    page.click("button:text-is('Pause')")
+    assert "flow pause double" in page.inner_text("dialog")
+    page.click("dialog button:text-is('Pause')")
+    page.wait_for_selector("main button:text-is('Resume')")
+    assert (run.requests[-1].command, run.requests[-1].streamlet) == ("pause", "double")
+    page.click("button:text-is('Resume')")
+    page.click("dialog button:text-is('Resume')")
+    page.wait_for_selector("main button:text-is('Pause')")
+
+
+def test_a_restart_of_the_server_loses_nothing(visit: Visit, server: Server, run: FakeRun) -> None:
+    """An open page connects again by itself, without a new token, and shows what happened in between."""
+    page = visit.open("/plant")
+    page.evaluate("window.same = true")
+    server.stop()
+    try:
+        page.wait_for_selector("#connection:text-is('connecting ...')")
+        run.change("backing-off", "KeyError: 'while it was away'", retry_in=30.0)
+    finally:
+        server.start()
+    page.wait_for_selector("#connection:text-is('live')")
+    page.wait_for_selector("text=KeyError: 'while it was away'")
+    assert page.evaluate("window.same") is True
+    run.change("running")
+
+
+def test_the_page_works_by_keyboard(visit: Visit) -> None:
+    """Every streamlet and topic of the graph can be reached, and opened with Enter."""
+    page = visit.open("/plant")
+    page.focus("input[type=search]")
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.dataset?.name ?? ''"))
+    assert {"feed", "pages", "double", "rows", "out"} <= reached
+    page.focus("a[data-name=double]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h1:text-is('double')")
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core, which `.ci/browser` installs")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_breaks_a_rule_of_accessibility(browser: Any, server: Server, run: FakeRun, theme: str) -> None:
+    """The rules of WCAG 2, levels A and AA, that axe-core can check; with a failure on the page."""
+    visit = Visit(browser, server, theme=theme)
+    run.change("backing-off", "ValueError: 7", retry_in=300.0)
+    try:
+        for path in PAGES:
+            page = visit.open(path)
+            page.wait_for_selector("main p:text-is('Loading ...'), main p:text-is('Verifying ...')", state="detached")
+            page.evaluate(AXE.read_text())
+            options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+            found = page.evaluate("options => axe.run(document, options)", options)
+            problems = [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found["violations"]]
+            assert problems == [], path
+    finally:
+        run.change("running")
+        visit.context.close()
