@@ -23,6 +23,7 @@ from blueprint.setting_types import (
     NUMBER,
     OBJECT,
     OPTIONS,
+    PORT,
     POSITIVE,
     REPLICAS,
     SCHEMA,
@@ -76,6 +77,14 @@ _OF_CLASS = "the value in the class"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsSettings:
+    """The settings of the metrics of a run: `flow.metrics.<key>`."""
+
+    port: int | None = setting(PORT, "The port on which a run serves `/metrics`, `/healthz` and `/readyz`.")
+    host: str = setting(STRING, "The address on which a run serves metrics.", "127.0.0.1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApplicationSettings:
     """The settings of an application: `flow.<key>`."""
 
@@ -91,6 +100,7 @@ class ApplicationSettings:
         "keep",
     )
     state_access: Access = setting(_ACCESS, "Who may read the state directory of the application.", "owner")
+    metrics: MetricsSettings = section(MetricsSettings)
     spark: Mapping[str, str] = options(
         SPARK_OPTIONS, "Spark settings of the whole application; the prefix `spark.` is optional.", key="runtimes.spark"
     )

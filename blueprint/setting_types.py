@@ -68,6 +68,8 @@ SettingType = Codec[_T_co] | Structure[_T_co]
 MOST_REPLICAS = 1000
 """The largest number of replicas: Spark starts so many tasks within some seconds, which each batch would take."""
 
+_LAST_PORT = 65_535
+
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _WHOLE = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?")
@@ -87,6 +89,12 @@ def _read_whole(text: str) -> int:
     number = int(_matching(_WHOLE, text))
     if number > LARGEST_COUNT:
         raise ValueError(f"`{text}` is larger than {LARGEST_COUNT}")
+    return number
+
+
+def _read_port(text: str) -> int:
+    if not 0 < (number := _read_whole(text)) <= _LAST_PORT:
+        raise ValueError
     return number
 
 
@@ -140,6 +148,7 @@ STRING = Codec("a string", _read_string)
 LABEL = Codec("a name of up to 63 lower-case letters, digits and `-` inside", _read_label)
 WHOLE = Codec("a whole number from 0", _read_whole)
 POSITIVE = Codec("a whole number from 1", _read_positive)
+PORT = Codec("a port from 1 to 65,535", _read_port)
 REPLICAS = Codec(f"a whole number from 1 to {MOST_REPLICAS:,}", _read_replicas)
 NUMBER = Codec("a number from 0", _read_number)
 BOOLEAN = Codec("`true` or `false`", _read_boolean, ("true", "false"))

@@ -13,6 +13,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/guarantees.md",
         "docs/running.md",
         "docs/page.md",
+        "docs/metrics.md",
         "docs/upgrades.md",
         "docs/topics.md",
         "docs/resources.md",

@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from blueprint.setting import Setting, SettingNode, tree_of
-from blueprint.setting_types import BOOLEAN, FREE_FORM, NUMBER, OBJECT, POSITIVE, SCHEMA, TRIGGER, WHOLE, SettingType
+from blueprint.setting_types import (
+    BOOLEAN,
+    FREE_FORM,
+    NUMBER,
+    OBJECT,
+    PORT,
+    POSITIVE,
+    SCHEMA,
+    TRIGGER,
+    WHOLE,
+    SettingType,
+)
 
 Json = dict[str, object]
 
@@ -123,6 +134,8 @@ def _value(type: SettingType[object]) -> Json:
         return {"enum": [True, False, "true", "false", None]}
     if type in (WHOLE, POSITIVE):
         return {"type": ["integer", "string", "null"], "minimum": int(type is POSITIVE), "pattern": "^[0-9]+$"}
+    if type is PORT:
+        return {"type": ["integer", "string", "null"], "minimum": 1, "maximum": 65_535, "pattern": "^[0-9]+$"}
     if type is NUMBER:
         return {"type": ["number", "string", "null"], "minimum": 0, "pattern": "^[0-9.eE+-]+$"}
     if type is TRIGGER:

@@ -18,6 +18,7 @@ from blueprint.core_settings import (
     ApplicationSettings,
     CommonSettings,
     InletSettings,
+    MetricsSettings,
     OutletSettings,
     Retry,
     StreamletSettings,
@@ -39,7 +40,8 @@ _TOPIC_GROUP = tuple(
 
 def application_settings(flow: ObjectValue) -> ApplicationSettings:
     """Return the settings of the application."""
-    return ApplicationSettings(**_set_fields(ApplicationSettings, flow))
+    metrics = MetricsSettings(**_set_fields(MetricsSettings, _block(flow, "metrics")))
+    return ApplicationSettings(metrics=metrics, **_set_fields(ApplicationSettings, flow))
 
 
 def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:

@@ -48,7 +48,7 @@ VIEWS: Plugins[ViewType] = Plugins(
     VIEWS_GROUP,
     "view",
     {kind.__name__.lower(): f"{__name__}:{kind.__name__}" for kind in (Lines, Table)}
-    | {"jsonl": f"{__name__}:JsonLines"},
+    | {"jsonl": f"{__name__}:JsonLines", "metrics": "streamlets.metrics.view:Metrics"},
     ("open",),
 )
 """The views by name."""
@@ -56,6 +56,8 @@ VIEWS: Plugins[ViewType] = Plugins(
 
 def open_views(output: str, more: Sequence[str], context: ViewContext) -> tuple[View, ...]:
     """Return the views of a run, its output first. Each of the others has a thread of its own.
+
+    The view `metrics` is among them if `flow.metrics.port` is set.
 
     Arguments:
         output: the name of the view on the standard output.
@@ -65,6 +67,8 @@ def open_views(output: str, more: Sequence[str], context: ViewContext) -> tuple[
     Raises:
         ViewError: a view is not known, cannot be opened, or needs the standard output, too.
     """
+    if context.plan.settings.metrics.port and not any(text.partition("=")[0] == "metrics" for text in more):
+        more = (*more, "metrics")
     shown = VIEWS[output].open(context)
     return (shown, *(_detached(text, context, shown.print_line) for text in more))
 

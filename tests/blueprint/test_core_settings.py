@@ -16,6 +16,7 @@ from blueprint.core_settings import (
     ApplicationSettings,
     CommonSettings,
     InletSettings,
+    MetricsSettings,
     OutletSettings,
     Retry,
     StreamletSettings,
@@ -28,7 +29,7 @@ from blueprint.quantities import duration
 from blueprint.setting import declared_settings
 from blueprint.setting_types import POSITIVE
 from blueprint.settings.checks import setting_findings
-from blueprint.settings.values import streamlet_settings
+from blueprint.settings.values import application_settings, streamlet_settings
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -41,7 +42,16 @@ def test_every_setting_is_listed_once() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [ApplicationSettings, CommonSettings, InletSettings, OutletSettings, Retry, StreamletSettings, TopicSettings],
+    [
+        ApplicationSettings,
+        CommonSettings,
+        InletSettings,
+        MetricsSettings,
+        OutletSettings,
+        Retry,
+        StreamletSettings,
+        TopicSettings,
+    ],
 )
 def test_fields_have_the_defaults_of_their_settings(kind: type) -> None:
     """The field of a setting without a default has None, or an empty dict for options by name."""
@@ -69,6 +79,18 @@ def test_valid_settings_can_be_read() -> None:
     assert dict(settings.spark) == {"spark.sql.x": "1"}
 
 
+def test_the_settings_of_metrics_are_a_section() -> None:
+    """Without a port there are no metrics; a port that is not one is a finding."""
+    tree, _ = resolve([parse_text("metrics { port = 9464, host = 0.0.0.0 }", "t")], {})
+    assert list(setting_findings(tree, setting_tree())) == []
+    assert application_settings(tree).metrics == MetricsSettings(port=9464, host="0.0.0.0")
+    assert application_settings(resolve([parse_text("application = a", "t")], {})[0]).metrics.port is None
+    for port in ("0", "65536", "http", "-1"):
+        tree, _ = resolve([parse_text(f"metrics.port = {port}", "t")], {})
+        (finding,) = setting_findings(tree, setting_tree())
+        assert "must be a port from 1 to 65,535" in str(finding), finding
+
+
 def test_the_settings_of_a_streamlet_win_over_those_of_all() -> None:
     """A setting of all streamlets applies to those that do not set it, even to 0."""
     text = "stuck-after = 1 minute\ntrigger = available-now\nstreamlets.a.stuck-after = 0s"
@@ -84,7 +106,7 @@ from blueprint.core_settings import setting_tree
 from blueprint.hocon import parse_text, resolve
 from blueprint.plan import StreamletPlan
 from blueprint.settings.checks import setting_findings
-from blueprint.settings.values import streamlet_settings
+from blueprint.settings.values import application_settings, streamlet_settings
 from cli.main import main
 
 def tree(value):

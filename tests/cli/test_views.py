@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -74,6 +75,12 @@ def test_a_run_goes_on_without_a_view_that_fails(run: Run, tmp_path: Path) -> No
         ("lines", 2, "the view `lines` needs the standard output; request it by `--format lines`"),
         ("jsonl", 2, "the view `jsonl` needs the standard output; request it by `--format jsonl`"),
         ("steps", 2, "the view `steps` cannot be opened: write the file, as in `--view steps=steps.txt`"),
+        (
+            "metrics=http",
+            2,
+            "the view `metrics` cannot be opened: a port must be a number from 1 to 65535, found `http`",
+        ),
+        ("metrics=65536", 2, "the view `metrics` cannot be opened: a port must be a number from 1 to 65535"),
         ("jsonl=missing/events.jsonl", 1, "a view cannot be opened: [Errno 2] No such file or directory"),
     ],
 )
@@ -83,3 +90,51 @@ def test_a_view_that_cannot_be_opened_is_refused(run: Run, tmp_path: Path, view:
     assert (done.returncode, done.stdout) == (code, "")
     assert problem in " ".join(done.stderr.split())
     assert not list(tmp_path.glob(".flow/*/topics/*"))
+
+
+def test_a_port_in_use_is_refused_before_anything_runs(run: Run, tmp_path: Path) -> None:
+    """The setting opens the view as the option does; the message names the address and the settings."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        (tmp_path / "blueprint.conf").write_text(f"{BLUEPRINT}\nflow.metrics.port = {port}")
+        done = run()
+    assert (done.returncode, done.stdout) == (2, "")
+    problem = f"the view `metrics` cannot be opened: 127.0.0.1:{port}: Address already in use; set `flow.metrics.port`"
+    assert problem in " ".join(done.stderr.split())
+    assert not list(tmp_path.glob(".flow/*/topics/*"))
+    assert run().returncode == 0
+
+
+def test_a_run_serves_metrics_while_it_goes_on(run: Run, tmp_path: Path) -> None:
+    """A spout of the application reads them itself, so nothing depends on time."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "numbers_app.py").write_text(_READS_METRICS.replace("PORT", str(port)))
+    (tmp_path / "blueprint.conf").write_text(f"{BLUEPRINT}\nflow.metrics.port = {port}")
+    done = run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'streamlets_records_out_total{port="out",query="",streamlet="source"} 1.0' in (tmp_path / "seen").read_text()
+
+
+_READS_METRICS = """
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+from streamlets import AvroOutlet, GeneratorSpout
+
+class Numbers(GeneratorSpout):
+    out = AvroOutlet(schema="number long")
+
+    def run(self, out, resume):
+        yield out.transaction([{"number": 1}])
+        for _ in range(600):
+            seen = urlopen("http://127.0.0.1:PORT/metrics", timeout=60).read().decode()
+            if "streamlets_records_out_total{" in seen:
+                break
+            time.sleep(0.1)
+        Path("seen").write_text(seen)
+"""
