@@ -48,7 +48,11 @@ VIEWS: Plugins[ViewType] = Plugins(
     VIEWS_GROUP,
     "view",
     {kind.__name__.lower(): f"{__name__}:{kind.__name__}" for kind in (Lines, Table)}
-    | {"jsonl": f"{__name__}:JsonLines", "metrics": "streamlets.metrics.view:Metrics"},
+    | {
+        "jsonl": f"{__name__}:JsonLines",
+        "metrics": "streamlets.metrics.view:Metrics",
+        "openlineage": "streamlets.lineage.openlineage.view:OpenLineage",
+    },
     ("open",),
 )
 """The views by name."""

@@ -107,7 +107,7 @@ def field_at(contract: Contract, path: ColumnPath) -> Field | None:
         field = next((own for own in record.fields if own.name.lower() == name.lower()), None) if record else None
         if field is None:
             return None
-        record = _record(contract, field.schema)
+        record = record_in(contract, field.schema)
     return field
 
 
@@ -134,21 +134,21 @@ def _written_path(reader: Contract, writer: Contract, path: ColumnPath) -> Colum
         if source is None:
             return None
         result.append(source.name)
-        read, written = _record(reader, field.schema), _record(writer, source.schema)
+        read, written = record_in(reader, field.schema), record_in(writer, source.schema)
     return tuple(result)
 
 
-def _record(contract: Contract, schema: Schema) -> Record | None:
+def record_in(contract: Contract, schema: Schema) -> Record | None:
     """Return the record in a schema, also in arrays, maps and unions with null; None if there is none."""
     inner = contract.resolve(schema)
     match inner:
         case Record():
             return inner
         case Array():
-            return _record(contract, inner.items)
+            return record_in(contract, inner.items)
         case Map():
-            return _record(contract, inner.values)
+            return record_in(contract, inner.values)
         case Union():
-            records = [record for branch in inner.branches if (record := _record(contract, branch)) is not None]
+            records = [record for branch in inner.branches if (record := record_in(contract, branch)) is not None]
             return records[0] if len(records) == 1 else None
     return None

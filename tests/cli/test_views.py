@@ -56,6 +56,19 @@ def test_views_of_other_packages_and_of_files_show_a_run(run: Run, tmp_path: Pat
     assert len((tmp_path / "events.jsonl").read_text().splitlines()) > len(events), "it is appended to"
 
 
+def test_a_run_is_reported_to_openlineage(run: Run, tmp_path: Path) -> None:
+    """The view `openlineage` writes an event for the start and the end of a streamlet, and a log of its own."""
+    done = run("--view", "openlineage=lineage.jsonl")
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in (tmp_path / "lineage.jsonl").read_text().splitlines()]
+    assert [event["eventType"] for event in events if event["eventType"] != "RUNNING"] == ["START", "COMPLETE"]
+    assert events[-1]["outputs"][0]["facets"]["schema"]["fields"][0]["name"] == "number"
+    (log,) = tmp_path.glob(".flow/*/logs/openlineage.log")
+    assert f"{len(events)} events sent, 0 not sent" in log.read_text()
+    refused = run("--view", "openlineage=https://me:secret@lineage.example")
+    assert refused.returncode == 2 and "OPENLINEAGE_API_KEY" in refused.stderr and "secret" not in refused.stderr
+
+
 def test_a_run_goes_on_without_a_view_that_fails(run: Run, tmp_path: Path) -> None:
     """The output says so once; the view is closed as usual."""
     done = run("--view", "steps=steps.txt,running")
