@@ -264,15 +264,13 @@ class DriverProcess:
         with self._lock:
             failure, text = self._failure(end), self._spark_failed.text if self._spark_failed else end.errors
             live, self._live = self._live, {}
-            stuck, self._stuck = self._stuck, None
-            self._process, self._up = None, False
+            self._process, self._up, self._stuck = None, False, None
             self._state_reports.put(())
         if self._ending:
             return
         for unit, run in live.items():
             self._log(unit, f"{failure.cause}\n{text}".rstrip())
-            of_unit = failure if stuck in (None, unit) else replace(failure, frames=())
-            self._report(Ended(unit, run, of_unit))
+            self._report(Ended(unit, run, failure))
 
     def _failure(self, end: ProcessEnd) -> Failure:
         if self._spark_failed is not None:  # after an earlier start the settings are known to be correct
