@@ -41,8 +41,8 @@ def health(refs: Sequence[str], path: Path, state_dir: Path | None, application:
 
     A streamlet is `overdue` if records wait for longer than its setting `patience` and no batch is committed, `stuck`
     if a batch, or the code of a spout or a discovery, does not return for longer than `stuck-after`, `failed` if it
-    failed for good, and `lost` if the process of the run has exited. A streamlet that was paused or waits for its
-    producers is healthy.
+    failed for good, and `lost` if the process of the run has exited, or its own was killed and is not replaced yet. A
+    streamlet that was paused or waits for its producers is healthy.
 
     The exit code is 0 if all streamlets, or those that are named, are healthy; 1 if one has failed or is lost; 3 if one
     is overdue or stuck, or if the application does not run.

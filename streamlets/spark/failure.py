@@ -61,6 +61,7 @@ class Failure:
         fatal: why no restart can fix it; empty if one may.
         disturbance: whether the machine is its cause, and neither the code nor the data.
         hook: `on_start` or `on_stop` if this hook of the logic failed; empty otherwise.
+        lost: whether the process that ran it was killed or has exited unexpectedly.
     """
 
     cause: str
@@ -68,6 +69,7 @@ class Failure:
     fatal: str = ""
     disturbance: bool = False
     hook: Literal["", "on_start", "on_stop"] = ""
+    lost: bool = False
 
     @property
     def of_the_end(self) -> str:

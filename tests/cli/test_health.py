@@ -1,14 +1,19 @@
-"""`flow health`: each judgement with its reason and its exit code, from status files without Spark."""
+"""`flow health`: each judgement with its reason and its exit code, from status files and a run without Spark."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from benchmarks.processes import killed_at_end, wait_until
 from cli.commands import health
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.publisher import Publisher
@@ -27,6 +32,7 @@ from streamlets.runner.events.unit_events import (
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 MEAN, COPY = UnitId("mean", "out"), UnitId("copy", "out")
 NOW = 1_000_000.0
 UP = (UnitChanged(NOW - 90, MEAN, "running"), UnitChanged(NOW - 90, COPY, "running"))
@@ -76,6 +82,14 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
         ((*UP, *WAITING, UnitMeasured(NOW - 1, MEAN, {"in": 0})), 0, ("healthy", "", 90.0)),
         ((*UP, *WAITING, UnitChanged(NOW - 2, MEAN, "paused", "paused by ann")), 0, ("healthy", "paused by ann", 2.0)),
         ((*UP, *STUCK), 3, ("stuck", "batch 3 has been running for 12 min at plant.py:7 in slow", 720.0)),
+        (
+            (*UP, UnitChanged(NOW - 4, MEAN, "backing-off", "its driver process exited", retry_in=9.0, lost=True)),
+            1, ("lost", "its driver process exited", 4.0),
+        ),
+        (
+            (*UP, UnitChanged(NOW - 4, MEAN, "backing-off", "its driver process exited", retry_in=1.0, lost=True),
+             UnitChanged(NOW - 3, MEAN, "starting")), 0, ("healthy", "starting", 3.0),
+        ),
         ((*UP, HUNG), 3, ("stuck", "no end of its discovery for 12 min at plant.py:7 in slow", 720.0)),
         ((*UP, HUNG, UnitRecovered(NOW - 1, MEAN)), 0, ("healthy", "", 90.0)),
         ((*UP, HUNG, UnitProgressed(NOW - 1, MEAN, None, 0, {"tasks": 1})), 0, ("healthy", "", 90.0)),
@@ -166,3 +180,87 @@ def test_a_streamlet_that_is_not_there(flow: Flow, written: Written, monkeypatch
         result = flow("health", "maen")
     assert result.code == 2
     assert "`plant` has no streamlet `maen`; did you mean `mean`?" in " ".join(result.err.split())
+
+
+def test_processes_that_are_killed_are_lost(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a real run: the program of a spout until its restart, then all that runs with the runner. The other spout,
+    which has nothing to deliver, is healthy as long as the runner lives."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "blueprint.conf").write_text(
+        """
+        blueprint {
+          streamlets {
+            killed { class = streamlets.Spout, outlets.out = "n long", retry.min-backoff = 1 hour }
+            silent { class = streamlets.Spout, outlets.out = "n long" }
+          }
+          topics { killed.producers = [killed.out], silent.producers = [silent.out] }
+        }
+        flow { application = plant, streamlets {
+          killed.parameters.cmd = [sh, -c, "echo $$ > pid; exec sleep 1000"]
+          silent.parameters.cmd = [sleep, "1000"]
+        } }
+        """
+    )
+    out = tmp_path / "run.out"
+
+    def judged(*refs: str) -> tuple[int, dict[str, tuple[str, str]]]:
+        result = flow("health", *refs, "--format", "json")
+        found = {one["streamlet"]: (one["health"], one["reason"]) for one in json.loads(result.out)["streamlets"]}
+        return result.code, found
+
+    with out.open("wb") as file:
+        run = subprocess.Popen(
+            [sys.executable, "-m", "cli.main", "run"], stdout=file, stderr=file,
+            env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+        )  # fmt: skip
+    with killed_at_end(run):
+        pid = tmp_path / "pid"
+        wait_until(run, out, lambda: pid.exists() and pid.read_text().endswith("\n"))
+        wait_until(run, out, lambda: judged() == (0, {"killed": ("healthy", ""), "silent": ("healthy", "")}))
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        wait_until(run, out, lambda: judged("killed") == (1, {"killed": ("lost", "ended by SIGKILL")}))
+        assert judged("silent") == (0, {"silent": ("healthy", "")})
+        run.kill()
+        run.wait()
+        gone = "the process of the run has exited"
+        assert judged() == (
+            1, {"killed": ("lost", f"it was backing-off; {gone}"), "silent": ("lost", f"it was running; {gone}")}
+        )  # fmt: skip
+
+
+@pytest.mark.full
+@pytest.mark.slow
+def test_a_runner_whose_interpreter_is_blocked_is_lost(
+    flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code in its own process hangs in C with the interpreter lock: it can do nothing, so only others can report it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "blocking.py").write_text(
+        "import ctypes\n"
+        "from streamlets import AvroOutlet, GeneratorSpout\n\n\n"
+        "class Blocks(GeneratorSpout):\n"
+        '    out = AvroOutlet(schema="n long")\n\n'
+        "    def run(self, out, resume):\n"
+        '        yield out.transaction([{"n": 1}])\n'
+        "        c, mutex = ctypes.PyDLL(None), ctypes.create_string_buffer(64)\n"
+        "        c.pthread_mutex_lock(mutex)\n"
+        "        c.pthread_mutex_lock(mutex)\n"
+    )
+    (tmp_path / "blueprint.conf").write_text(
+        "blueprint { streamlets.blocks = blocking.Blocks, topics.rows.producers = [blocks.out] }\n"
+        "flow { application = plant, on-stuck = restart, stuck-after = 1 s }\n"
+    )
+    out = tmp_path / "run.out"
+    with out.open("wb") as file:
+        run = subprocess.Popen(
+            [sys.executable, "-m", "cli.main", "run"], stdout=file, stderr=file,
+            env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+        )  # fmt: skip
+
+    def judged() -> tuple[int, str]:
+        result = flow("health", "--format", "json")
+        streamlets = json.loads(result.out)["streamlets"]
+        return result.code, streamlets[0]["reason"] if streamlets else ""
+
+    with killed_at_end(run):
+        wait_until(run, out, lambda: judged() == (1, f"it was running; its process {run.pid} writes no status"))

@@ -42,6 +42,11 @@ class ProgramEnd:
     left: int = 0
 
     @property
+    def killed(self) -> bool:
+        """Whether it was ended by a signal, or with its guard."""
+        return self.error == _GUARD_KILLED if self.code is None else self.code < 0
+
+    @property
     def text(self) -> str:
         """The end in words."""
         if self.code is None:

@@ -205,10 +205,10 @@ class _Run:
         if self._stopping.is_set() or end.code in self._settings.accepted:
             return None
         if end.code is None:
-            return Failure(f"the program `{self._settings.command[0]}` {end.error}")
+            return Failure(f"the program `{self._settings.command[0]}` {end.error}", lost=end.killed)
         last, trace = log.last_error, log.last_traceback
         frames = failure_of_text(trace, building=False).frames if trace else ()
-        return Failure(f"{end.text}{f': {last}' if last else ''}", frames)
+        return Failure(f"{end.text}{f': {last}' if last else ''}", frames, lost=end.killed)
 
 
 def _variables(settings: ProgramSettings, secrets: Secrets) -> dict[str, str]:

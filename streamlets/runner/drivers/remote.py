@@ -277,9 +277,9 @@ class DriverProcess:
             return replace(self._spark_failed.failure, fatal="") if self._was_up else self._spark_failed.failure
         if self._stuck is not None:
             cause = f"its driver process was replaced, because `{self._stuck}` was stuck and could not be stopped"
-            return Failure(cause, _stuck_frames(stacks_file(self._assignment)), disturbance=True)
+            return Failure(cause, _stuck_frames(stacks_file(self._assignment)), disturbance=True, lost=True)
         if self._up:
-            return Failure(f"its driver process exited ({end.how})")
+            return Failure(f"its driver process exited ({end.how})", lost=True)
         last_line = end.errors.strip().rpartition("\n")[2]
         logs = self._assignment.session.logs
         return Failure(

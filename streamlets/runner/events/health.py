@@ -22,7 +22,7 @@ class StreamletHealth:
         ref: the name of the streamlet.
         health: `overdue` if records wait and no batch is committed, `stuck` if a batch runs for too long or a
             unit without batches does not go on, `failed` if
-            it failed for good, `lost` if the process of the run has exited.
+            it failed for good, `lost` if the process of the run has exited, or its own has and is not replaced yet.
         reason: why, in one line; "" if there is nothing to report.
         seconds: how long it has been in its state, or its batch has been running.
     """
@@ -63,6 +63,8 @@ def _verdict(streamlet: StreamletStatus, now: float, lost: str) -> tuple[Health,
         return "failed", _first_line(failed[0].cause)
     if lost and streamlet.state not in RESTING:
         return "lost", f"it was {streamlet.state}; {lost}"
+    if gone := [unit for unit in streamlet.units if unit.lost]:
+        return "lost", _first_line(gone[0].cause)
     if (hang := streamlet.hang) is not None:
         where = f" at {hang.where[-1]}" if hang.where else ""
         return "stuck", f"{hang.what} for {span(now - hang.since)}{where}"

@@ -123,6 +123,7 @@ class UnitStatus:
         spells: when batches ran in the last minute, see `busy`.
         last_record: when the last batch with records was finished; None without one.
         oldest_unread: since when the oldest record waits that is not committed, by inlet, where known.
+        lost: whether its process was killed or has exited unexpectedly, and it waits for its restart.
         hang: where it is stuck, if it has no batches; None if it is not.
     """
 
@@ -162,6 +163,7 @@ class UnitStatus:
     spells: Spells = ()
     last_record: float | None = None
     oldest_unread: Mapping[str, float] = field(default_factory=dict)
+    lost: bool = False
     hang: Hang | None = None
 
     def busy(self, now: float) -> float | None:

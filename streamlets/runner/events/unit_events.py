@@ -36,6 +36,7 @@ class UnitChanged(UnitEvent):
         waits_since: with `waiting`: when it began to wait, in seconds since the epoch; None for `time`.
         waits_until: when it fails if it still waits then; None for never.
         hook: `on_start` or `on_stop` if `cause` is the failure of this hook of the logic; empty otherwise.
+        lost: whether the process that ran it was killed or has exited unexpectedly.
     """
 
     state: State
@@ -48,6 +49,7 @@ class UnitChanged(UnitEvent):
     waits_since: float | None = None
     waits_until: float | None = None
     hook: str = ""
+    lost: bool = False
 
     @property
     def importance(self) -> Importance:
@@ -93,6 +95,7 @@ class UnitChanged(UnitEvent):
             cause=self.cause,
             frames=self.frames,
             hook=self.hook,
+            lost=self.lost,
             restarts=unit.restarts + again,
             retry_at=None if self.retry_in is None else self.time + self.retry_in,
             running=unit.running if up else None,

@@ -330,7 +330,7 @@ class Supervisor:
             self._last_failure = self._timer()
             wait = delay(retry, tries, self._environment.uniform, together=together)
             watched.due = self._timer() + wait
-            watched.enter("backing-off", failure.cause, failure.frames, wait, hook=failure.hook)
+            watched.enter("backing-off", failure.cause, failure.frames, wait, hook=failure.hook, lost=failure.lost)
         else:
             tries = restarts + attempts.disturbances
             count = f"abandoned after {counted(tries, 'restart')}"

@@ -81,14 +81,15 @@ class Watched:
         return self.state == "starting" and not self.launched
 
     def enter(
-        self, state: State, cause: str = "", frames: tuple[str, ...] = (), wait: float | None = None, *, hook: str = ""
-    ) -> None:
+        self, state: State, cause: str = "", frames: tuple[str, ...] = (), wait: float | None = None, *,
+        hook: str = "", lost: bool = False,
+    ) -> None:  # fmt: skip
         """Enter a state; see `UnitChanged` for the arguments."""
         self.state, self.cause, self.waiting, self.waits_since = state, cause, "", None
         self.has_run = self.has_run or state == "running"
         changed = UnitChanged(
             self.environment.clock(), self.unit.id, state, cause, frames,
-            retry_in=wait, restarts=self.attempts.restarts, hook=hook,
+            retry_in=wait, restarts=self.attempts.restarts, hook=hook, lost=lost,
         )  # fmt: skip
         self.environment.emit(changed)
 

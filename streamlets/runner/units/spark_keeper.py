@@ -105,7 +105,7 @@ def _exit_failure(code: int, log: Path) -> Failure:
     reason = how_it_ended(code)
     if b"OutOfMemoryError" in _end_of(log) or code == OUT_OF_MEMORY:
         reason += ", out of memory; increase `spark.driver.memory` in `flow.runtimes.spark`"
-    return Failure(f"Spark's Java process exited ({reason})")
+    return Failure(f"Spark's Java process exited ({reason})", lost=True)
 
 
 def _end_of(log: Path) -> bytes:

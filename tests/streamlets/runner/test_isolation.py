@@ -99,6 +99,7 @@ def test_a_crash_in_one_driver_leaves_the_other_running(run: Isolated) -> None:
         **dict.fromkeys(HEAD, ("Spark's Java process exited (killed by signal 9)", killed)),
         **dict.fromkeys(TAIL, (killed,)),
     }
+    assert all(event["lost"] for ref in (*HEAD, *TAIL) for event in run.told(ref, "backing-off"))
     logs = run.ledger.home / "logs"
     assert sorted(entry.name for entry in logs.iterdir() if entry.is_dir()) == ["head", "tail"]
 
