@@ -42,7 +42,6 @@ STEPPED = {
     "cli/templates/minimal": "tests/manual/test_tutorial.py",
     "examples/calls": "tests/examples/test_calls.py",
     "examples/changes": "tests/examples/test_changes.py",
-    "examples/finite": "tests/examples/test_finite.py",
     "examples/flights": "tests/examples/test_flights.py",
     "examples/jobs": "tests/examples/test_jobs.py",
     "examples/jobs/databases.sql": "tests/examples/test_jobs.py",

@@ -1,4 +1,8 @@
-"""The example of a finite pipeline: it ends by itself with the results that are computed here, and goes on later."""
+"""The example of a finite pipeline: it ends by itself with the results that are computed here, and goes on later.
+
+In the gate, `tests/crossings/test_example_logic.py` steps it, and `tests/streamlets/runner/test_finite_run.py` has a
+smaller pipeline that ends by itself.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.processes import QUICK_JAVA
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
 
@@ -85,7 +90,7 @@ def emitted(application: Path) -> list[tuple[datetime, tuple[int, int]]]:
 def run(application: Path) -> dict[str, str]:
     """Run the application, which must end by itself; return the last state of each streamlet."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    command = [sys.executable, "-m", "cli.main", "run", str(application), "--format", "json"]
+    command = [sys.executable, "-m", "cli.main", "run", str(application), "--format", "json", QUICK_JAVA]
     ended = subprocess.run(
         command, env=os.environ | {"PATH": path, "PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True,
         timeout=PATIENCE, check=False,
@@ -95,6 +100,7 @@ def run(application: Path) -> dict[str, str]:
     return {event["streamlet"]: event["state"] for event in events if event["event"] == "unit-changed"}
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.spark
 def test_the_pipeline_ends_by_itself(tmp_path: Path) -> None:
