@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,9 @@ _UNHEALTHY = 1
 _NOT_RUNNING = 3
 """Exit codes."""
 
+_WATCH_EVERY = 2.0
+"""Seconds between two looks with `--watch`."""
+
 _OLD_AFTER = 12.0
 """Seconds after which a status is shown with its age: two updates are missing."""
 
@@ -34,29 +39,63 @@ _OLD_AFTER = 12.0
 @path_argument
 @state_options
 @click.option("--ports", is_flag=True, help="Show the inlets and outlets one by one.")
+@click.option(
+    "--sort",
+    "order",
+    type=click.Choice(("busy", "backlog", "rate", "state-rows", "restarts", "dead-letters")),
+    help="Show the streamlets with the largest values first (default: producers first).",
+)
+@click.option("--watch", is_flag=True, help="Show the status again every two seconds, until Ctrl-C.")
 @format_option()
-def status(path: Path, state_dir: Path | None, application: str | None, ports: bool, form: str) -> None:
+def status(
+    path: Path, state_dir: Path | None, application: str | None, ports: bool, order: str | None, watch: bool, form: str
+) -> None:  # fmt: skip
     """Show the status of an application: the state, rows, backlog, restarts and dead letters of its streamlets.
 
     With --ports, each inlet and outlet is shown with its records, its batches, and how far its readers have come. For
     an application that is not running, this is its last status. PATH is the application's blueprint or directory
-    (default: the working directory).
+    (default: the working directory). With --watch and the format json, each line is an object.
 
     The exit code is 0 if the application runs and is healthy; 1 if a streamlet has failed, if there was no status
     update for 30 seconds, or if the last run failed or was killed; 3 if the last run ended normally or there was none.
     """
     states = applications(path, state_dir, application)
-    current = [current_status(state) for state in states]
-    shown = [(each, _ports(state, each) if ports else None) for state, each in zip(states, current, strict=True)]
-    if form == "json":
-        click.echo(json.dumps({status.application: _as_data(status, each) for status, each in shown}, indent=2))
-    else:
-        for number, (status, each) in enumerate(shown):
-            if number:
-                click.echo()
-            _print(status, each)
-    codes = {_exit_code(status) for status in current}
-    raise SystemExit(next((code for code in (_UNHEALTHY, _NOT_RUNNING) if code in codes), _HEALTHY))
+
+    def show() -> int:
+        current = [_ordered(current_status(state), order) for state in states]
+        shown = [(each, _ports(state, each) if ports else None) for state, each in zip(states, current, strict=True)]
+        if watch and form != "json" and sys.stdout.isatty():
+            click.clear()
+        if form == "json":
+            data = {status.application: _as_data(status, each) for status, each in shown}
+            click.echo(json.dumps(data, indent=None if watch else 2))
+        else:
+            for number, (state, (status, each)) in enumerate(zip(states, shown, strict=True)):
+                if number:
+                    click.echo()
+                _print(state, status, each)
+        codes = {_exit_code(status) for status in current}
+        return next((code for code in (_UNHEALTHY, _NOT_RUNNING) if code in codes), _HEALTHY)
+
+    code = show()
+    try:
+        while watch:
+            sys.stdout.flush()
+            time.sleep(_WATCH_EVERY)
+            code = show()
+    except KeyboardInterrupt:
+        pass
+    raise SystemExit(code)
+
+
+def _ordered(current: CurrentStatus, order: str | None) -> CurrentStatus:
+    from cli.output.streamlet_table import ordered
+
+    if order is None or current.written is None:
+        return current
+    written = current.written
+    now = time.time() if current.alive else written.time
+    return replace(current, written=replace(written, status=ordered(written.status, order, now)))
 
 
 def _ports(state: StateDirectory, current: CurrentStatus) -> tuple[PortStatus, ...]:
@@ -93,7 +132,7 @@ def _exit_code(current: CurrentStatus) -> int:
     return _HEALTHY if current.alive else _NOT_RUNNING
 
 
-def _print(current: CurrentStatus, ports: Sequence[PortStatus] | None) -> None:
+def _print(state: StateDirectory, current: CurrentStatus, ports: Sequence[PortStatus] | None) -> None:
     click.echo(_headline(current))
     if current.written is None or not current.written.status.order:
         return
@@ -103,7 +142,7 @@ def _print(current: CurrentStatus, ports: Sequence[PortStatus] | None) -> None:
     now = time.time() if live else current.written.time
     click.echo()
     if ports is None:
-        _print_streamlets(status, now, live=live)
+        _print_streamlets(state, status, now, live=live)
     else:
         print_ports(ports, now)
     _print_causes(status, now)
@@ -133,7 +172,7 @@ def _headline(current: CurrentStatus) -> str:
     return f"{headline}; {status.reason}" if status.reason else headline
 
 
-def _print_streamlets(status: RunStatus, now: float, *, live: bool) -> None:
+def _print_streamlets(state: StateDirectory, status: RunStatus, now: float, *, live: bool) -> None:
     """Print the table of streamlets, fitted to a terminal; a program gets all columns and whole numbers."""
     from rich.console import Console
 
@@ -142,10 +181,18 @@ def _print_streamlets(status: RunStatus, now: float, *, live: bool) -> None:
 
     console = Console(highlight=False)
     if console.is_terminal:
-        console.print(fitted(status, now, console.width, live=live))
+        curves = _curves(state, now) if live and console.encoding.lower().startswith("utf") else {}
+        console.print(fitted(status, now, console.width, live=live, curves=curves))
     else:
         table = streamlets_of(status, now, live=live)
         print_table(table.headings, table.rows, right=table.headings[2:])
+
+
+def _curves(state: StateDirectory, now: float) -> dict[str, str]:
+    from cli.output.sparkline import SECONDS, rates
+    from streamlets.runner.samples.reading import read_samples
+
+    return rates(read_samples(state, now - SECONDS), now)
 
 
 def _print_causes(status: RunStatus, now: float) -> None:

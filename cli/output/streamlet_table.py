@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import TextWrapper
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from blueprint.wording import span
@@ -52,6 +53,7 @@ class Row:
         live: whether the run is alive.
         bounded: whether it ends when all records are processed, so that the rest takes a time that can be estimated.
         number: formats a count.
+        curve: the curve of its rate; "" without one.
     """
 
     streamlet: StreamletStatus
@@ -59,11 +61,17 @@ class Row:
     live: bool
     bounded: bool
     number: Callable[[int], str]
+    curve: str = ""
 
     @property
     def rate(self) -> float:
         """The rows per second; 0 if nothing is processed."""
         return self.streamlet.rate(self.now) if self.live and self.streamlet.state not in RESTING else 0.0
+
+    @property
+    def busy(self) -> float:
+        """The share of the last minute in batches; 0 without batches."""
+        return (self.streamlet.busy(self.now) or 0.0) if self.live else 0.0
 
     @property
     def left(self) -> float | None:
@@ -136,6 +144,8 @@ COLUMNS = (
     ),
     Column("replicas", lambda row: row.count(row.streamlet.replicas or 0), 35),
     Column("rows/s", lambda row: row.count(round(row.rate)), 20),
+    Column("last 10 minutes", lambda row: row.curve, 5, left=True),
+    Column("busy", lambda row: f"{row.busy:.0%}" if row.busy >= 0.005 else "", 25),
     Column("backlog", lambda row: row.count(row.streamlet.backlog or 0), 95),
     Column("oldest task", lambda row: _time(row.task_age), 50),
     Column("time left", lambda row: _time(row.left), 40),
@@ -146,6 +156,24 @@ COLUMNS = (
     Column("failed tasks", lambda row: row.count(row.streamlet.tasks.failed if row.streamlet.tasks else 0), _LAST),
 )  # fmt: skip
 """The columns, from the left."""
+
+
+ORDERS: Mapping[str, Callable[[StreamletStatus, float], float]] = {
+    "busy": lambda streamlet, now: streamlet.busy(now) or 0.0,
+    "backlog": lambda streamlet, now: streamlet.backlog or 0,
+    "rate": lambda streamlet, now: streamlet.rate(now),
+    "state-rows": lambda streamlet, now: sum(unit.state_rows for unit in streamlet.units),
+    "restarts": lambda streamlet, now: streamlet.restarts,
+    "dead-letters": lambda streamlet, now: streamlet.dead_letters,
+}
+"""The orders of the table: the streamlets with the largest values are first."""
+
+
+def ordered(status: RunStatus, order: str, now: float) -> RunStatus:
+    """Return a status with its streamlets in an order of `ORDERS`; equal ones stay as they are, producers first."""
+    value = ORDERS[order]
+    refs = sorted(status.order, key=lambda ref: -value(status.streamlet(ref), now))
+    return replace(status, order=tuple(refs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +220,7 @@ def streamlets_of(
     live: bool = True,
     bounded: bool = False,
     number: Callable[[int], str] = "{:,}".format,
+    curves: Mapping[str, str] = MappingProxyType({}),
 ) -> StreamletTable:
     """Return all columns that have content.
 
@@ -201,15 +230,26 @@ def streamlets_of(
         live: whether the run is alive.
         bounded: whether it ends when all records are processed.
         number: formats a count.
+        curves: the curve of the rate of each streamlet.
     """
-    rows = [Row(streamlet, now, live, bounded, number) for streamlet in status.streamlets]
+    rows = [
+        Row(streamlet, now, live, bounded, number, curves.get(streamlet.ref, "")) for streamlet in status.streamlets
+    ]
     texts = {column: [column.cell(row) for row in rows] for column in COLUMNS}
     shown = {column: cells for column, cells in texts.items() if column.required or any(cells)}
     columns = (column if live or not column.ended else replace(column, heading=column.ended) for column in shown)
     return StreamletTable(tuple(columns), tuple(zip(*shown.values(), strict=True)))
 
 
-def fitted(status: RunStatus, now: float, width: int, *, live: bool = True, bounded: bool = False) -> Table:
+def fitted(
+    status: RunStatus,
+    now: float,
+    width: int,
+    *,
+    live: bool = True,
+    bounded: bool = False,
+    curves: Mapping[str, str] = MappingProxyType({}),
+) -> Table:
     """Return the table in the first form that fits: with short numbers, then without the columns that matter least.
 
     Arguments:
@@ -218,9 +258,10 @@ def fitted(status: RunStatus, now: float, width: int, *, live: bool = True, boun
         width: of the terminal.
         live: whether the run is alive.
         bounded: whether it ends when all records are processed.
+        curves: the curve of the rate of each streamlet.
     """
-    whole = streamlets_of(status, now, live=live, bounded=bounded)
-    brief = streamlets_of(status, now, live=live, bounded=bounded, number=short)
+    whole = streamlets_of(status, now, live=live, bounded=bounded, curves=curves)
+    brief = streamlets_of(status, now, live=live, bounded=bounded, number=short, curves=curves)
     priorities = [0, *sorted({column.priority for column in COLUMNS} - {_LAST})]
     forms = [
         (whole, _Folding.STATES),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 
+from cli.commands import status as command
+from cli.output.streamlet_table import ORDERS, fitted
 from cli.output.streamlets import state
-from streamlets.runner.events.event import Event
+from streamlets.runner.events.event import Event, fold
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import RunStarted, SparkStarting
-from streamlets.runner.events.status import OpenTasks, RunningBatch, StreamletStatus, UnitId, UnitStatus
+from streamlets.runner.events.status import OpenTasks, RunningBatch, RunStatus, StreamletStatus, UnitId, UnitStatus
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitProgressed, UnitStuck
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -136,3 +140,76 @@ def test_late_rows_are_counted(status: Status) -> None:
     columns, row = status(UnitChanged(now, MEAN, "running"), batch, batch)
     assert cells(columns)[-2:] == ["late", "dead letters"]
     assert cells(row)[-2:] == ["2,000", "4"]
+
+
+def _two(tmp_path: Path) -> StateDirectory:
+    """Return the state of an application of two streamlets, of which the second is busier."""
+    state, now = StateDirectory(tmp_path / ".flow", "plant"), time.time()
+    fast, slow = UnitId("fast", "out"), UnitId("slow", "out")
+    with state.locked():
+        file = StatusFile(state.status_file)
+        publisher = Publisher([file])
+        for event in (
+            RunStarted(now - 90, "plant", ("fast", "slow")),
+            UnitChanged(now - 90, fast, "running"),
+            UnitChanged(now - 90, slow, "running"),
+            UnitProgressed(now, fast, 0, 900, {"out": 900}, backlog={"in": 70}, seconds=6.0),
+            UnitProgressed(now, slow, 0, 90, {"out": 90}, backlog={"in": 5}, seconds=50.0),
+        ):
+            publisher.publish(event)
+        file.write(now)
+    return state
+
+
+def test_the_busiest_streamlet_can_be_first(flow: Flow, tmp_path: Path) -> None:
+    """In the table and in JSON; the default order is producers first. Busy is the share of the last minute."""
+    with _two(tmp_path).locked():
+        shown = {order: flow("status", str(tmp_path), "--sort", order).out.splitlines() for order in ("busy", "rate")}
+        data = flow("status", str(tmp_path), "--sort", "backlog", "--format", "json").out
+    assert [cells(line)[0] for line in shown["busy"][-2:]] == ["slow", "fast"]
+    assert [cells(line)[0] for line in shown["rate"][-2:]] == ["fast", "slow"]
+    assert [streamlet["ref"] for streamlet in json.loads(data)["plant"]["streamlets"]] == ["fast", "slow"]
+    assert "busy" in cells(shown["busy"][2])
+    assert re.search(r"\b8[0-4]%", shown["busy"][-2])
+
+
+def test_every_order_is_an_option() -> None:
+    """The choices of the option are the rows of the table of orders."""
+    (option,) = [param for param in command.status.params if param.name == "order"]
+    assert isinstance(option.type, click.Choice)
+    assert set(option.type.choices) == set(ORDERS)
+
+
+def test_a_watched_status_is_shown_until_it_is_interrupted(
+    flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For programs, each line is an object; the exit code is that of the last look."""
+    state, looks = _two(tmp_path), iter(range(2))
+
+    def sleep(seconds: float) -> None:
+        if next(looks, None) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(command.time, "sleep", sleep)
+    with state.locked():
+        result = flow("status", str(tmp_path), "--watch", "--format", "json")
+    assert result.code == 0
+    assert [json.loads(line)["plant"]["health"] for line in result.out.splitlines()] == ["running"] * 3
+
+
+def test_a_wide_terminal_has_the_curve_of_the_last_minutes() -> None:
+    """It is the first column that a narrow one omits."""
+    now = 1000.0
+    status = RunStatus()
+    for event in (
+        RunStarted(0.0, "plant", ("mean",)),
+        UnitChanged(1.0, MEAN, "running"),
+        UnitProgressed(now, MEAN, 0, 900, {"out": 900}, backlog={"in": 70}, seconds=6.0),
+    ):
+        status = fold(status, event)
+    wide, narrow = (
+        [column.header for column in fitted(status, now, width, curves={"mean": "▁▂▃▄▅▆▇█▁▂▃▄"}).columns]
+        for width in (120, 40)
+    )
+    assert "last\n10\nminutes" in wide
+    assert "last\n10\nminutes" not in narrow
