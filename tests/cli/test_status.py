@@ -190,7 +190,7 @@ def test_a_watched_status_is_shown_until_it_is_interrupted(
         if next(looks, None) is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(command.time, "sleep", sleep)
+    monkeypatch.setattr(time, "sleep", sleep)
     with state.locked():
         result = flow("status", str(tmp_path), "--watch", "--format", "json")
     assert result.code == 0
