@@ -55,6 +55,7 @@ def test_a_replayed_batch_changes_nothing(bench: Bench) -> None:
     assert sorted(p.name for p in log.glob("*.json")) == [f"{0:020}.json", f"{1:020}.json"]
     assert [b.replayed for b in bench.batches] == [False, True]
     assert bench.batches[0].rows == bench.batches[1].rows
+    assert all(batch.publishing > 0 for batch in bench.batches), "its time is a phase of the batch"
 
 
 def test_broken_rows_fail_the_query_without_dead_letters(bench: Bench) -> None:

@@ -8,13 +8,17 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 
 import pytest
 
 from streamlets.metrics import server
 from streamlets.metrics.view import MetricsView
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import RunEnded, RunStarted
-from streamlets.runner.events.status import RunStatus
+from streamlets.runner.events.status import RunStatus, UnitId
+from streamlets.runner.events.unit_events import UnitChanged
 from tests.streamlets.metrics.scenes import NOW, full_status, status_of, waiting_status
 
 
@@ -79,6 +83,25 @@ def test_probes(view: MetricsView) -> None:
     assert ask(view, "/readyz")[0] == 503, "it is starting"
     show(view, status_of(RunStarted(1.0, "plant", ("a",)), RunEnded(2.0, 0)))
     assert (ask(view, "/healthz")[0], ask(view, "/readyz")[0]) == (503, 503)
+
+
+def test_no_page_has_a_secret(view: MetricsView) -> None:
+    """Causes of failures pass the mask of the run before any view has them."""
+    unit = UnitId("a", "out")
+
+    def mask(event: Event) -> Event:
+        return (
+            replace(event, cause=event.cause.replace("hunter2", "(secret)"))
+            if isinstance(event, UnitChanged)
+            else event
+        )
+
+    publisher = Publisher([view], mask)
+    publisher.publish(RunStarted(1.0, "plant", ("a",)))
+    publisher.publish(UnitChanged(2.0, unit, "failed", "cannot log in with hunter2"))
+    pages = {path: ask(view, path)[1] for path in ("/metrics", "/readyz", "/healthz")}
+    assert "(secret)" in pages["/readyz"]
+    assert not [path for path, text in pages.items() if "hunter2" in text]
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics/", "/../etc/passwd", "/%2e%2e/etc/passwd", "/status.json"])
