@@ -323,7 +323,7 @@ class _Supervision:
             observer = Observer(on_spark(plan), options.state, lambda: self.events.status, self.inbox.put, time.time)
             with observing(observer, lambda error: self.log.failure(UnitId(plan.name, "observer"), text_of(error))):
                 reason = self._watch(supervisor)
-        if options.bounded:
+        if options.bounded or supervisor.completed:
             self._report_rows_in_state(supervisor.units)
         if supervisor.failed:
             return FAILED, f"failed for good: {', '.join(str(unit) for unit in supervisor.failed)}", False

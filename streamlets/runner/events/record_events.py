@@ -10,7 +10,7 @@ from streamlets.runner.events.event import Event, Importance, UnitEvent
 
 @dataclass(frozen=True, slots=True)
 class RowsInState(UnitEvent):
-    """Rows remain in the state of an operator when a bounded run has ended.
+    """Rows remain in the state of an operator when a bounded run or a finite pipeline has ended.
 
     Arguments:
         operator: the operator, such as `aggregation` or `join (left side)`.
