@@ -171,7 +171,8 @@ class UnitStatus:
         if self.batch is None and self.running is None:
             return None
         running = self.running.since if self.running is not None else None
-        return busy_ratio(self.spells, self.since, running, now) if self.state in UP else 0.0
+        begun = [self.since, *(end - seconds for end, seconds in self.spells)]  # `draining` begins later
+        return busy_ratio(self.spells, min(begun), running, now) if self.state in UP else 0.0
 
     def watermark_delay(self, now: float) -> float | None:
         """Return how far the watermark is behind the current time, in seconds; None without one."""

@@ -57,6 +57,12 @@ def test_a_unit_without_batches_or_that_does_not_run() -> None:
     assert again.busy(50.0) == 0.0
 
 
+def test_a_drain_does_not_forget_the_batches_before_it() -> None:
+    """A unit that was idle and then finishes its batch for a second is not fully busy."""
+    batches = (UnitProgressed(20.0, UNIT, 0, 1, seconds=10.0), UnitMeasured(58.0, UNIT, {}, (1, 58.0)))
+    assert unit_after(*batches, UnitChanged(59.0, UNIT, "draining")).busy(60.0) == pytest.approx(12 / 50)
+
+
 @given(st.lists(st.tuples(st.floats(0, 9), st.floats(0, 9)), max_size=200), st.floats(0, 100))
 def test_many_batches_stay_few_spells(batches: list[tuple[float, float]], later: float) -> None:
     """The ratio of merged batches is that of the single ones, but for the batches at the begin of the window."""
