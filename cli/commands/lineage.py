@@ -34,8 +34,8 @@ def lineage(arguments: Sequence[str], conf: Sequence[str], up: bool, down: bool,
     """Show where a column of a topic comes from, through all streamlets, and who uses it.
 
     The first argument is COLUMN, TOPIC.COLUMN or STREAMLET.PORT.COLUMN, each with the names of nested fields; TOPIC
-    means all its columns. Without one, all topics are listed. The streamlets' logic is built on empty streams, and
-    nothing is started; this needs Spark.
+    means all its columns. STREAMLET.QUERY.COLUMN is what a query writes to a sink. Without one, all are listed. The
+    streamlets' logic is built on empty streams, and nothing is started; this needs Spark.
 
     PATH is a blueprint or its directory (default: the working directory).
 
@@ -45,7 +45,7 @@ def lineage(arguments: Sequence[str], conf: Sequence[str], up: bool, down: bool,
     from cli.output.lineage import print_json, print_summary, print_traces
     from cli.verification.findings import exit_code, report
     from streamlets.lineage.application import ApplicationLineage
-    from streamlets.lineage.targets import UnknownColumnError, targets_of
+    from streamlets.lineage.targets import UnknownColumnError, may_be_of_sink, targets_of
     from streamlets.lineage.trace import Tracer
 
     column, others = _column(arguments)
@@ -54,12 +54,15 @@ def lineage(arguments: Sequence[str], conf: Sequence[str], up: bool, down: bool,
     if verification.plan is None:
         click.echo(report(verification, err=True), err=True, nl=False)
         raise SystemExit(exit_code(app, verification))
+    unbuilt = ApplicationLineage(verification.plan, {})
     try:
-        targets = targets_of(ApplicationLineage(verification.plan, {}), column) if column else ()
+        later = column is not None and may_be_of_sink(unbuilt, column)
+        targets = targets_of(unbuilt, column) if column is not None and not later else ()
+        known, complete = _built(app, verification.plan)
+        targets = targets_of(known, column) if later and column is not None else targets
     except UnknownColumnError as error:
         click.echo(f"error: {error} in the application `{verification.plan.name}`\n  help: {error.help}", err=True)
         raise SystemExit(_UNAVAILABLE) from None
-    known, complete = _built(app, verification.plan)
     both = up == down
     if form == "json":
         print_json(known, targets, depth, up=up or both, down=down or both)

@@ -35,11 +35,9 @@ def print_traces(tracer: Tracer, targets: Iterable[Target], *, up: bool, down: b
             click.echo()
         click.echo(" ".join(filter(None, (target.name, tracer.type(target)))))
         if up:
-            _print_part(
-                "comes from", tracer.up(target.topic, target.path, target.writers), "an unknown origin", up=True
-            )
+            _print_part("comes from", tracer.origins(target), "an unknown origin", up=True)
         if down:
-            _print_part("is used by", tracer.down(target.topic, target.path), "nothing", up=False)
+            _print_part("is used by", tracer.users(target), "nothing", up=False)
 
 
 def _print_part(heading: str, steps: Sequence[Step], nothing: str, *, up: bool) -> None:
@@ -82,21 +80,22 @@ def _where(step: Step) -> str:
 
 
 def print_summary(lineage: ApplicationLineage) -> None:
-    """Print each column of each topic, with the columns from which it comes in one step."""
+    """Print each column of each topic and sink, with the columns from which it comes in one step."""
+    from streamlets.lineage.targets import all_targets
     from streamlets.lineage.trace import Tracer
 
     tracer = Tracer(lineage, 1)
     rows = []
-    for topic in lineage.plan.topics:
-        for column, type in lineage.columns(topic.id).items():
-            steps = tracer.up(topic.id, (column,))
-            sources = [_short(step) for step in steps if not step.decides]
-            users = [step.streamlet for step in tracer.down(topic.id, (column,)) if step.streamlet]
-            rows.append((topic.id, column, type, ", ".join(dict.fromkeys(sources)), ", ".join(dict.fromkeys(users))))
+    for target in all_targets(lineage):
+        sources = dict.fromkeys(_short(step) for step in tracer.origins(target) if not step.decides)
+        users = dict.fromkeys(step.streamlet if target.query is None else step.note for step in tracer.users(target))
+        where = target.topic if target.query is None else ".".join(target.query)
+        cells = (".".join(target.path), tracer.type(target), ", ".join(sources), ", ".join(filter(None, users)))
+        rows.append((where, *cells))
     if not rows:
-        click.echo(f"the application `{lineage.plan.name}` has no topics with columns")
+        click.echo(f"the application `{lineage.plan.name}` has no columns: its streamlets have no logic on Spark")
         return
-    print_table(("topic", "column", "type", "comes from", "used by"), rows)
+    print_table(("topic or query", "column", "type", "comes from", "used by"), rows)
 
 
 def _short(step: Step) -> str:
@@ -107,19 +106,18 @@ def print_json(
     lineage: ApplicationLineage, targets: Sequence[Target], depth: int | None, *, up: bool, down: bool
 ) -> None:
     """Print the traces of columns as JSON; of all columns, in one step, if there are no targets."""
-    from streamlets.lineage.targets import Target
+    from streamlets.lineage.targets import all_targets
     from streamlets.lineage.trace import Tracer
 
     tracer = Tracer(lineage, depth if targets else depth or 1)
-    if not targets:
-        targets = [Target(topic.id, (name,)) for topic in lineage.plan.topics for name in lineage.columns(topic.id)]
     columns = []
-    for target in targets:
-        data: dict[str, Any] = {"topic": target.topic, "column": ".".join(target.path), "type": tracer.type(target)}
+    for target in targets or all_targets(lineage):
+        data: dict[str, Any] = {"topic": target.topic} if target.query is None else {"query": ".".join(target.query)}
+        data |= {"column": ".".join(target.path), "type": tracer.type(target)}
         if up:
-            data["up"] = [_data(step) for step in tracer.up(target.topic, target.path, target.writers)]
+            data["up"] = [_data(step) for step in tracer.origins(target)]
         if down:
-            data["down"] = [_data(step) for step in tracer.down(target.topic, target.path)]
+            data["down"] = [_data(step) for step in tracer.users(target)]
         columns.append(data)
     click.echo(json.dumps({"application": lineage.plan.name, "columns": columns}, indent=2, ensure_ascii=False))
 

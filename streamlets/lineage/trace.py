@@ -62,7 +62,29 @@ class Tracer:
 
     def type(self, target: Target) -> str:
         """Return the type of a column; "" if its contract does not have it."""
-        return self._lineage.type(target.topic, target.path)
+        return self._lineage.type(target.topic, target.path) if target.query is None else ""
+
+    def origins(self, target: Target) -> tuple[Step, ...]:
+        """Return the columns from which a column comes."""
+        if target.query is None:
+            return self.up(target.topic, target.path, target.writers)
+        self._followed = {}
+        ref, query = target.query
+        streamlet = self._lineage.plan.streamlet(ref)
+        return tuple(
+            step
+            for output in self._lineage.streamlets[ref].outputs
+            if output.query == query and not output.outlet
+            for step in self.inputs_of(streamlet, output, target.path, self._depth - 1)
+        )
+
+    def users(self, target: Target) -> tuple[Step, ...]:
+        """Return the users of a column: the columns that depend on it, or the sink to which a query writes it."""
+        if target.query is None:
+            return self.down(target.topic, target.path)
+        ref, query = target.query
+        outputs = (own for own in self._lineage.streamlets[ref].outputs if own.query == query and not own.outlet)
+        return tuple(Step(f"the sink of `{ref}`", note=own.sink, streamlet=ref, place=own.place) for own in outputs)
 
     def up(self, topic: str, path: ColumnPath, writers: Iterable[str] | None = None) -> tuple[Step, ...]:
         """Return the columns from which a column of a topic comes.

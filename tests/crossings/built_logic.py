@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from blueprint.logic import BuildableApplication, BuiltLogic
 from cli.main import flow
+from streamlets.lineage.collector import LineageCollector
 from streamlets.plans import LogicChecker
 from streamlets.testkit import ApplicationUnderTest
 
@@ -35,9 +36,13 @@ def modules() -> Iterator[None]:
 
 
 @pytest.fixture
-def logic(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have commands build logic in the Spark of all tests: once for all commands, with all that one of them needs."""
-    check, built = LogicChecker(spark, tmp_path / "plans"), dict[str, BuiltLogic]()
+def logic(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have commands build logic in the Spark of all tests: once for all commands, with all that one of them needs.
+
+    In the end the lineage of everything that was built is known, without an exception.
+    """
+    lineage = LineageCollector()
+    check, built = LogicChecker(spark, tmp_path / "plans", observe=lineage), dict[str, BuiltLogic]()
 
     def build_once(application: BuildableApplication) -> BuiltLogic:
         if application.name not in built:
@@ -46,6 +51,12 @@ def logic(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         return built[application.name]
 
     monkeypatch.setattr("streamlets.plans.check_logic", build_once)
+    yield
+    for ref, known in lineage.streamlets.items():
+        assert known.outputs and not known.unknown, ref
+        for output in known.outputs:
+            columns = [".".join(path) for path, column in output.columns.items() if column.unknown]
+            assert (output.columns != {}, columns, output.unknown) == (True, [], ()), f"{ref}, {output.query}"
 
 
 def run(*arguments: str) -> str:

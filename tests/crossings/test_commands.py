@@ -35,7 +35,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "explain": ("unknown-setting",),
     "graph": ("PATH",),
     "health": ("STREAMLET", "--path", "PATH"),
-    "lineage": ("nothing", "PATH"),
+    "lineage": ("no.such", "PATH"),
     "new": ("NEW",),
     "pause": ("STREAMLET", "--path", "PATH", "--timeout", "0.2s"),
     "put": ("out", "--file", "PATH"),

@@ -44,7 +44,7 @@ def test_a_column_is_followed_to_the_source(kiosk: ApplicationLineage) -> None:
     assert _flat(Tracer(kiosk).up("totals", ("spent",))) == [
         "aggregation large.amount",
         "  identity orders.amount",
-        "    transformation value in rate",
+        "    transformation value in rate password=(secret)",
         "  by filter orders.amount",
         "by filter large.city",
         "by group key large.customer",
@@ -88,6 +88,15 @@ def test_places_are_in_the_code_of_the_author(kiosk: ApplicationLineage) -> None
     }
 
 
+def test_what_a_query_writes_to_a_sink(kiosk: ApplicationLineage) -> None:
+    """Its columns come from the inlets of its streamlet, and the sink uses them."""
+    (target,) = targets_of(kiosk, "post.post.amount")
+    assert _flat(Tracer(kiosk, 1).origins(target)) == ["identity small.amount"]
+    assert [(step.name, step.note) for step in Tracer(kiosk).users(target)] == [
+        ("the sink of `post`", "a function of batches")
+    ]
+
+
 def test_the_depth_limits_a_trace(kiosk: ApplicationLineage) -> None:
     """With a depth of one, a trace ends at the columns that a streamlet reads or writes."""
     assert _flat(Tracer(kiosk, 1).up("scores", ("score",))) == [
@@ -113,7 +122,11 @@ def test_a_column_is_followed_once(kiosk: ApplicationLineage) -> None:
         ("split.small.amount", ["small.amount"]),
         ("post.in.buyer", ["small.customer"]),
         ("customer", ["large.customer", "orders.customer", "small.customer", "totals.customer"]),
-        ("scores", ["scores.score"]),
+        ("again", ["again.again.amount"]),
+        ("post.post.amount", ["post.post.amount"]),
+        ("post.post", ["post.post.amount", "post.post.buyer", "post.post.country"]),
+        ("country", ["post.post.country"]),
+        ("large", ["large.amount", "large.city", "large.customer"]),
     ],
 )
 def test_names_of_columns(kiosk: ApplicationLineage, name: str, expected: list[str]) -> None:

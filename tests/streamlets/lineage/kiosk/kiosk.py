@@ -26,7 +26,7 @@ class Till(SparkStreamlet):
 
     class Logic(SparkStreamletLogic["Till"]):
         def build_streaming_queries(self) -> Queries:
-            ticks = self.source("ticks", format="rate", options={"rowsPerSecond": "5"})
+            ticks = self.source("ticks", format="rate", options={"rowsPerSecond": "5", "password": "hunter2"})
             rows = ticks.select(
                 F.concat(F.lit("c"), F.col("value") % 7).alias("customer"),
                 (F.col("value") * 1.5).alias("amount"),
