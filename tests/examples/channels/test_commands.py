@@ -129,6 +129,10 @@ def test_the_commands_work_on_the_channel(
     listed = {line.split()[0]: line for line in flow("topics").out.splitlines() if line.strip()}
     assert {"cars", "ids", "dead-letters.source"} <= {*listed}
     assert not list((folder / ".flow" / "cars" / "topics").glob("*/_delta_log")), "no topic is on another channel"
+    ports = json.loads(flow("status", "--ports", "--format", "json").out)["cars"]["ports"]
+    counts = {(port["streamlet"], port["port"]): (port["records"], port["backlog"]) for port in ports}
+    assert (counts["source", "cars"], counts["copy", "cars"], counts["copy", "ids"]) == ((2, None), (2, 0), (2, None))
+    assert next(port["acknowledged"] for port in ports if (port["streamlet"], port["port"]) == ("copy", "cars"))
     letters = json.loads(flow("dead-letters", "list", "--format", "json").out)["cars"]
     assert [(letter["streamlet"], letter["waiting"]) for letter in letters] == [("source", 1)]
     assert "GREEN" in flow("dead-letters", "show", "source").out
