@@ -33,10 +33,26 @@ class InletPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ReturnCondition:
+    """The condition under which the records of an outlet return into a cycle.
+
+    Arguments:
+        records: a SQL expression over a record. A record for which it is false or null leaves the cycle.
+        otherwise: the outlet of the streamlet that such records leave to; None for the dead letters.
+        place: the place of the expression.
+    """
+
+    records: str
+    otherwise: str | None = None
+    place: TextPlace | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class OutletPlan:
     """An outlet connected to its topic; `topic` is the id of the topic.
 
-    `options` are the settings of the topic's channel that are set for the outlet, as in `TopicPlan.options`.
+    `options` are the settings of the topic's channel that are set for the outlet, as in `TopicPlan.options`. `returns`
+    is set if the topic leads back to the streamlet and `allow-cycles` limits the records that do so.
     """
 
     streamlet: str
@@ -48,6 +64,7 @@ class OutletPlan:
     on_invalid: OnInvalid = "fail"
     extra: Extra = "fail"
     options: Mapping[str, object] = field(default_factory=dict)
+    returns: ReturnCondition | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         ),
         "end-never-comes": Code(_WARNING, "a streamlet is to end with its producers, which do not end by themselves"),
         "cycle-not-there": Code(_WARNING, "`allow-cycles` names a streamlet that is not in a cycle"),
+        "cycle-records": Code(_ERROR, "the condition under which records return into a cycle cannot be enforced"),
     },
     "Contracts": {
         "contract-incompatible": Code(_ERROR, "a consumer cannot read what a producer of its topic may write"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from blueprint.diagnostics import Span
-from blueprint.hocon.values import ObjectValue, Value
+from blueprint.hocon.values import ObjectValue, Scalar, Value
 
 Role = Literal["producer", "consumer"]
 
@@ -85,11 +85,21 @@ class TopicEntry:
 
 @dataclass(frozen=True, slots=True)
 class CycleStop:
-    """An entry of `allow-cycles`: a streamlet that stops cycles, and how, as the author describes it."""
+    """An entry of `allow-cycles`: a streamlet that stops cycles.
+
+    Arguments:
+        streamlet: its name.
+        how: how it stops a cycle, as the author describes it.
+        key: the place of the name.
+        records: the condition under which its records return into the cycle, a SQL expression; None without one.
+        otherwise: the name of the outlet for the other records; None for the dead letters.
+    """
 
     streamlet: str
     how: str
     key: Span
+    records: Scalar | None = None
+    otherwise: Scalar | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,6 +130,19 @@ class ApplicationGraph:
         _, unsorted = self._sort()
         return _components(self._digraph(unsorted)) if unsorted else ()
 
+    def ways_back(self, streamlets: Container[str]) -> tuple[Edge, ...]:
+        """Return the outlets of some streamlets whose topics lead back to them."""
+        if not any(ref in streamlets for ref in self.streamlets):
+            return ()
+        component_of = {node: number for number, nodes in enumerate(self.cyclic_components()) for node in nodes}
+        return tuple(
+            edge
+            for edge in self.edges
+            if edge.source.kind == "streamlet"
+            and edge.source.name in streamlets
+            and component_of.get(edge.source, -1) == component_of.get(edge.target, -2)
+        )
+
     def cycles(self) -> tuple[Cycle, ...]:
         """Return a shortest cycle of each strongly connected component."""
         _, unsorted = self._sort()

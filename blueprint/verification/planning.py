@@ -14,7 +14,7 @@ from blueprint.hocon.values import Scalar, is_null, plain
 from blueprint.model.blueprint import DEAD_LETTERS, Role, task_topic
 from blueprint.model.draft import Draft
 from blueprint.model.wiring import PortKey
-from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan, TopicPlan
+from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, ReturnCondition, StreamletPlan, TopicPlan
 from blueprint.setting import Scope
 from blueprint.settings.parameters import parameter_values, path_start
 from blueprint.settings.values import (
@@ -147,7 +147,7 @@ def _inlets(
 def _outlets(
     draft: Draft, ref: str, descriptor: StreamletDescriptor, topic_of: Mapping[PortKey, str]
 ) -> list[OutletPlan]:
-    outlets = []
+    outlets, returns = [], _returns(draft, ref)
     for port in descriptor.outlets:
         assert port.contract is not None
         topic = topic_of[PortKey(ref, "producer", port.name)]
@@ -162,9 +162,20 @@ def _outlets(
                 port.on_invalid,
                 port.extra,
                 port_options(draft.settings, ref, port.name, Scope.OUTLET, _channel_of(draft, topic)),
+                returns.get(port.name),
             )
         )
     return outlets
+
+
+def _returns(draft: Draft, ref: str) -> dict[str, ReturnCondition]:
+    """Return the condition under which the records of an outlet return into a cycle, by the name of the outlet."""
+    stop = (draft.blueprint.cycle_stops or {}).get(ref)
+    if stop is None or stop.records is None:
+        return {}
+    otherwise = stop.otherwise.text.strip() if stop.otherwise is not None else None
+    condition = ReturnCondition(stop.records.text.strip(), otherwise, TextPlace.of(stop.records))
+    return {edge.port: condition for edge in draft.graph.ways_back({ref})}
 
 
 def _failures(ref: str, descriptor: StreamletDescriptor, dead_letters: str | None) -> list[OutletPlan]:

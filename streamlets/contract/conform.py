@@ -37,11 +37,18 @@ class Conformance:
         reason: the first reason why a row breaks the contract (`field path: reason`), null for valid rows; None when no
             row of this schema can break it.
         original: the row as it was received, as JSON text including nulls.
+        condition: a SQL expression over the record that must be true, too; None if any record is accepted.
     """
 
     columns: tuple[Column, ...]
     reason: Column | None
     original: Column
+    condition: str | None = None
+
+    @property
+    def refuses(self) -> bool:
+        """Whether a row of this schema may be refused."""
+        return self.reason is not None or self.condition is not None
 
 
 def conformance(rows: StructType, contract: Contract, *, extra: Extra = "fail", deep: bool = True) -> Conformance:

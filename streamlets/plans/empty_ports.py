@@ -21,6 +21,7 @@ from streamlets.contract.errors import Misfit
 from streamlets.contract.types import spark_schema
 from streamlets.plans.places import Places
 from streamlets.plans.watch import Watch
+from streamlets.runner.units.returning import outlet_for_others
 from streamlets.spark.real_time import real_time_mode
 from streamlets.triggers import trigger_of
 
@@ -126,13 +127,17 @@ class EmptyPorts:
         """Return a writer without output; the first build adds rows that do not match their outlet to `mismatches`.
 
         Raises:
-            StreamletError: a branch does not return a DataFrame, or the trigger does not fit the outlets.
+            StreamletError: a branch does not return a DataFrame, the trigger does not fit the outlets, or the rows of
+                an outlet cannot be split.
         """
         from streamlets.contract.match import misfits
 
-        if isinstance(trigger_of(self._plan, query, trigger), RealTime):
+        real_time = isinstance(trigger_of(self._plan, query, trigger), RealTime)
+        if real_time:
             self._require_real_time(branches)
-
+        for plan in self._plan.outlets:
+            if plan.name in branches:
+                outlet_for_others(self._plan, plan, branches, query, real_time=real_time)
         outlets = {plan.name: plan for plan in self._plan.outlets}
         for name, part in branches.items() if not self.again else ():
             frame = rows if part is all_rows else self._branch(rows, part, name)
@@ -146,7 +151,7 @@ class EmptyPorts:
                 )  # fmt: skip
                 place = self._places.here()
                 self.mismatches.append(Mismatch(outlets[name], reasons, fitting, place, part is not all_rows))
-        if isinstance(trigger_of(self._plan, query, trigger), RealTime):
+        if real_time:
             output_mode = real_time_mode(rows, output_mode)
         return rows.writeStream.format("noop").outputMode(output_mode)
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from blueprint.catalog import PortDescriptor, StreamletDescriptor
 from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.plan import StreamletPlan
 from blueprint.spelling import listing
 from blueprint.sql.job import table_name
 from blueprint.sql.literals import name_text
@@ -15,15 +16,16 @@ from streamlets.plans.empty_ports import Mismatch
 from streamlets.plans.places import span_of
 
 
-def unwritten_outlets(descriptor: StreamletDescriptor, built: Iterable[object]) -> Iterator[Diagnostic]:
-    """Yield a finding for each outlet that no query writes.
+def unwritten_outlets(plan: StreamletPlan, built: Iterable[object]) -> Iterator[Diagnostic]:
+    """Yield a finding for each outlet that no query writes, and that gets no records which leave a cycle.
 
     Arguments:
-        descriptor: the streamlet.
+        plan: the streamlet.
         built: the queries that its logic has returned.
     """
     written = {name for write in built if isinstance(write, StreamingWrite) for name in write.outlets}
-    for outlet in descriptor.outlets:
+    written |= {outlet.returns.otherwise or "" for outlet in plan.outlets if outlet.returns and outlet.name in written}
+    for outlet in plan.descriptor.outlets:
         if outlet.name not in written:
             yield finding(
                 "outlet-unwritten",

@@ -26,6 +26,7 @@ from streamlets.plans.empty_ports import EmptyPorts, Mismatch
 from streamlets.plans.places import Places, span_of
 from streamlets.plans.port_findings import mismatch_finding, unused_inlets, unwritten_outlets
 from streamlets.plans.queries import CheckedQuery, query_findings
+from streamlets.plans.return_conditions import condition_findings
 from streamlets.plans.signals import Signals
 from streamlets.plans.sql_help import in_sql
 from streamlets.plans.state_sample import sampled_state
@@ -126,6 +127,7 @@ class StreamletCheck:
 
     def _findings(self) -> Iterator[Diagnostic]:
         self._watch.observations = observations = Observations()
+        yield from condition_findings(self._plan, self._context.session, self._places)
         try:
             built = self._build()
         except BaseException as error:  # noqa: BLE001 - code of the author, which may even exit
@@ -327,7 +329,7 @@ class StreamletCheck:
                 help=("return the result of `write_stream`, `write_streams` or `query`",),
             )
             return
-        yield from unwritten_outlets(self._plan.descriptor, built)
+        yield from unwritten_outlets(self._plan, built)
         used = {inlet.name for query in queries for inlet in self._inlets_of(query)}
         yield from unused_inlets(self._plan.descriptor, used, self._ports.read_inlets)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from streamlets.batches import execute, query_id
 from streamlets.channels.base import Branch, TopicQuery, TopicWriteError
-from streamlets.channels.conformity import broken_rows_error, with_reasons
+from streamlets.channels.conformity import broken_rows_error, outlet_conformance, with_reasons
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.channels.delta.actions import DataFile, Txn
 from streamlets.channels.delta.conformity import Place, write_both, write_valid
@@ -137,15 +137,13 @@ class BatchWriter:
         return outcome
 
     def _write_branch(self, branch: Branch[Path], rows: DataFrame, attempt: str, outcome: _Outcome) -> None:
-        from streamlets.contract.conform import conformance
-
         outlet = branch.outlet
         if outlet.name not in self._fits:  # the rows of a writer always have the same schema
-            self._fits[outlet.name] = conformance(rows.schema, outlet.contract, extra=outlet.extra)
+            self._fits[outlet.name] = outlet_conformance(rows.schema, outlet)
         fit = self._fits[outlet.name]
         table = self._ensure(branch.topic, outlet.contract, outlet.partition_by)
         place = Place(table.path, self._new_directory(table, attempt, outcome), outlet.partition_by)
-        if fit.reason is None:
+        if not fit.refuses:
             files = write_files(rows.select(*fit.columns), place.table, place.directory, place.partition_by)
         elif self.dead_letters is not None and outlet.on_invalid == "dead-letters":
             files = self._write_with_dead_letters(

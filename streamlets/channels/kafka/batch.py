@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamlets.batches import execute, query_id
 from streamlets.channels.begun import BegunBatches
-from streamlets.channels.conformity import REASON, broken_rows_error, with_reasons
+from streamlets.channels.conformity import REASON, broken_rows_error, outlet_conformance, with_reasons
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.sending import MESSAGE, letter, message, send, send_both
 from streamlets.channels.kafka.settings import STAGED
@@ -82,15 +82,13 @@ class BatchWriter:
         """Write the rows of an outlet; return the numbers of valid rows and of broken rows."""
         from pyspark.sql import functions as F
 
-        from streamlets.contract.conform import conformance
-
         outlet, topic = branch.outlet, branch.topic
         topic.require()
         if outlet.name not in self._fits:  # the rows of a writer always have the same schema
             topic.publish([outlet.contract])
             if self.dead_letters is not None:
                 self.dead_letters.publish([dead_letter_contract()])
-            self._fits[outlet.name] = conformance(rows.schema, outlet.contract, extra=outlet.extra)
+            self._fits[outlet.name] = outlet_conformance(rows.schema, outlet)
         fit = self._fits[outlet.name]
         record = message(topic.stored, outlet.contract, outlet.partition_by)
 
@@ -100,7 +98,7 @@ class BatchWriter:
             streamlet, query = self.query.streamlet, self.query.name
             return self.staged.messages(messages, streamlet, query, id, batch, f"{outlet.name}{part}")
 
-        if fit.reason is None:
+        if not fit.refuses:
             return send(stored(rows.select(*fit.columns).select(record)), topic.stored), 0
         if self.dead_letters is None or outlet.on_invalid != "dead-letters":
             failure = F.concat_ws("\n", F.lit(_MARK), fit.reason, fit.original, F.lit(_MARK))

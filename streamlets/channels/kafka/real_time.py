@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from blueprint.catalog import OutletSettings
-from streamlets.channels.conformity import ORIGINAL, REASON, with_reasons
+from streamlets.channels.conformity import ORIGINAL, REASON, outlet_conformance, with_reasons
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.cluster import SERVERS
 from streamlets.channels.kafka.outlet_problems import outlet_problems
@@ -90,11 +90,10 @@ def _messages(
     """Return a message for each row."""
     from pyspark.sql import functions as F
 
-    from streamlets.contract.conform import conformance
 
-    fit = conformance(rows.schema, outlet.contract, extra=outlet.extra)
+    fit = outlet_conformance(rows.schema, outlet)
     record = message(topic.stored, outlet.contract, outlet.partition_by)
-    if fit.reason is None:
+    if not fit.refuses:
         return rows.select(*fit.columns).select(record).select(f"{MESSAGE}.*")
     if dead_letters is None:
         broken = _failure(outlet)

@@ -16,7 +16,7 @@ from blueprint.avro.model import Contract
 from streamlets.batches import query_id
 from streamlets.channels.base import Branch, TopicQuery, TopicResource
 from streamlets.channels.begun import BegunBatches
-from streamlets.channels.conformity import ORIGINAL, REASON, broken_rows_error, with_reasons
+from streamlets.channels.conformity import ORIGINAL, REASON, broken_rows_error, outlet_conformance, with_reasons
 from streamlets.channels.dead_letters import dead_letter_columns, dead_letter_contract
 from streamlets.storage.crash import crash_point
 
@@ -92,13 +92,11 @@ class BatchWriter:
         """Yield the parts of a batch, always in the same order."""
         from pyspark.sql import functions as F
 
-        from streamlets.contract.conform import conformance
-
         for number, branch in enumerate(self.branches):
             outlet, files = branch.outlet, directory / str(number)
             frame = branch.rows(rows)
-            fit = conformance(frame.schema, outlet.contract, extra=outlet.extra)
-            if fit.reason is None:
+            fit = outlet_conformance(frame.schema, outlet)
+            if not fit.refuses:
                 frame.select(*fit.columns).write.parquet(str(files))
                 yield _Part(branch.topic, outlet.contract, files, outlet.name)
                 continue

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from streamlets.api.context import SparkStreamletContext, TaskConnection, all_ro
 from streamlets.api.errors import StreamletError
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Branch, Channel, TopicQuery, TopicResource
+from streamlets.runner.units.returning import ReturningRows, outlet_for_others
 from streamlets.spark.real_time import real_time_mode
 from streamlets.triggers import trigger_of
 
@@ -72,12 +73,17 @@ class TopicBinding:
 
         Raises:
             StreamletError: no topic is joined to an outlet, the outlets' topics or their dead letters are on several
-                channels, or the columns of a single outlet's rows do not conform to its schema.
+                channels, the columns of a single outlet's rows do not conform to its schema, or the rows of an outlet
+                cannot be split.
         """
-        joined = tuple(self._branch(outlet, part) for outlet, part in branches.items())
-        for branch in joined:
+        wanted = [self._branch(outlet, part) for outlet, part in branches.items()]
+        for branch in wanted:
             if branch.rows is all_rows:
                 _require_conformance(rows, branch.outlet)
+        real_time = self.real_time and isinstance(trigger_of(self.plan, query, trigger), RealTime)
+        joined = tuple(
+            part for branch in wanted for part in self._parts(branch, branches, query, real_time=real_time)
+        )
         channels = sorted({branch.topic.plan.channel for branch in joined})
         if len(channels) > 1:
             raise StreamletError(
@@ -86,7 +92,7 @@ class TopicBinding:
             )
         channel, dead_letters = self.channels[channels[0]], self._dead_letters(joined)
         target = TopicQuery(streamlet=self.plan.ref, name=query, version=self.plan.version, on_batch=self.on_batch)
-        if not (self.real_time and isinstance(trigger_of(self.plan, query, trigger), RealTime)):
+        if not real_time:
             return channel.writer(rows, joined, dead_letters, target).outputMode(output_mode)
         if not channel.traits.real_time:
             raise StreamletError(
@@ -115,6 +121,16 @@ class TopicBinding:
     def checkpoint_dir(self, name: str) -> str:
         """Return the directory of a query's checkpoint."""
         return str(self.checkpoints / self.plan.ref / name)
+
+    def _parts(
+        self, branch: Branch[TopicResource], written: Collection[str], query: str, *, real_time: bool
+    ) -> tuple[Branch[TopicResource], ...]:
+        """Return a branch as it is; or the part that returns into a cycle, and the one that leaves by another outlet."""
+        other = outlet_for_others(self.plan, branch.outlet, written, query, real_time=real_time)
+        if other is None:
+            return (branch,)
+        parts = ReturningRows(branch.outlet, branch.rows)
+        return replace(branch, rows=parts.returning), self._branch(other, parts.leaving)
 
     def _dead_letters(self, branches: Iterable[Branch[TopicResource]]) -> TopicResource | None:
         """Return the topic of the dead letters of a query's outlets; None if they have none."""
