@@ -53,7 +53,13 @@ def _streamlet(
     }
     outlets = {
         outlet.name: DescribedOutlet(
-            outlet.topic, outlet.contract, outlet.partition_by, outlet.on_invalid, outlet.extra
+            outlet.topic,
+            outlet.contract,
+            outlet.partition_by,
+            outlet.on_invalid,
+            outlet.extra,
+            outlet.returns.records if outlet.returns is not None else None,
+            outlet.returns.otherwise if outlet.returns is not None else None,
         )
         for outlet in sorted(plan.outlets, key=lambda outlet: outlet.name)
     }

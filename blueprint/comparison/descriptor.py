@@ -28,13 +28,18 @@ class DescribedInlet:
 
 @dataclass(frozen=True, slots=True)
 class DescribedOutlet:
-    """An outlet: the id of the topic it writes, its schema, and its settings."""
+    """An outlet: the id of the topic it writes, its schema, and its settings.
+
+    `returns` is the condition under which its records return into a cycle, and `otherwise` the outlet of the others.
+    """
 
     topic: str
     contract: Contract
     partition_by: tuple[str, ...] = ()
     on_invalid: str = "fail"
     extra: str = "fail"
+    returns: str | None = field(default=None, metadata=key(sparse=True))
+    otherwise: str | None = field(default=None, metadata=key(sparse=True))
 
 
 Port = DescribedInlet | DescribedOutlet

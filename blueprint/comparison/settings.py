@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from blueprint.comparison.changes import Change, ChangeClass
-from blueprint.comparison.descriptor import DescribedStreamlet
+from blueprint.comparison.descriptor import DescribedOutlet, DescribedStreamlet
 from blueprint.comparison.meaning import changes_meaning
 from blueprint.comparison.pairing import Pairing
 from blueprint.comparison.queries import keeping_state, names, queries_of, stateful
@@ -238,6 +238,26 @@ def _port_settings(pairing: Pairing, ref: str, old: DescribedStreamlet, new: Des
         ):
             if was != value:
                 yield _port(ref, ("outlets", before, now), key, was, value, cause)
+        if (source.returns, source.otherwise) != (target.returns, target.otherwise):
+            yield _returns(ref, before, now, source, target)
+
+
+def _returns(ref: str, before: str, now: str, old: DescribedOutlet, new: DescribedOutlet) -> Change:
+    """Return the change of the condition under which the records of an outlet return into a cycle."""
+    causes = ["records that are in the cycle already are judged when they come to the outlet again"]
+    if new.returns is None:
+        causes = ["nothing but the logic keeps a record from circulating for ever"]
+    elif new.otherwise is None:
+        causes.append("the records that leave become dead letters")
+    else:
+        causes.append(f"the records that leave go to the outlet `{new.otherwise}`")
+    return Change(
+        "change-port-settings", ChangeClass.NEW_RECORDS,
+        f"the records of `{ref}.{now}` that return into its cycle are {_value(new.returns)}, were {_value(old.returns)}"
+        if old.returns != new.returns
+        else f"`else` of `{ref}.{now}` in `allow-cycles` is {_value(new.otherwise)}, was {_value(old.otherwise)}",
+        ("streamlets", ref, "outlets", now), ("streamlets", ref, "outlets", before), (), tuple(causes),
+    )  # fmt: skip
 
 
 def _port(ref: str, place: tuple[str, str, str], key: str, was: Json, value: Json, cause: str) -> Change:

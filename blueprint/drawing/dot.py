@@ -6,7 +6,10 @@ from blueprint.drawing.picture import Picture
 
 
 def dot(picture: Picture) -> str:
-    """Return a picture as DOT: streamlets are boxes, topics are plain names, ports are labels at the ends of lines."""
+    """Return a picture as DOT: streamlets are boxes, topics are plain names, ports are labels at the ends of lines.
+
+    The way back into a cycle is dashed.
+    """
     kinds = {node.id: node.kind for node in picture.nodes}
     lines = [f"digraph {_quoted(picture.name)} {{", "  rankdir=TB", '  node [fontname="sans-serif"]']
     for node in picture.nodes:
@@ -16,8 +19,10 @@ def dot(picture: Picture) -> str:
         lines.append(f"  {_quoted(node.id)} [label={_quoted(node.name)}, shape={shape}{faulty}{tooltip}]")
     for edge in picture.edges:
         end = "taillabel" if kinds[edge.source] == "streamlet" else "headlabel"
-        port = f" [{end}={_quoted(edge.port)}]" if edge.port else ""
-        lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)}{port}")
+        parts = [f"{end}={_quoted(edge.port)}"] if edge.port else []
+        parts += ["style=dashed", "constraint=false"] if edge.back else []
+        attributes = f" [{', '.join(parts)}]" if parts else ""
+        lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)}{attributes}")
     return "\n".join([*lines, "}"])
 
 

@@ -11,7 +11,7 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def graphml(picture: Picture) -> str:
-    """Return a picture as GraphML: nodes with `kind`, `name`, `detail` and `faulty`, edges with `port`.
+    """Return a picture as GraphML: nodes with `kind`, `name`, `detail` and `faulty`, edges with `port` and `back`.
 
     Characters that XML does not allow, which only names with errors have, are replaced by U+FFFD.
     """
@@ -22,7 +22,9 @@ def graphml(picture: Picture) -> str:
         data: dict[str, Any] = {"kind": node.kind, "name": _text(node.name), "detail": _text(node.detail)}
         graph.add_node(_text(node.id), faulty="true" if node.faulty else "false", **data)
     for edge in picture.edges:
-        graph.add_edge(_text(edge.source), _text(edge.target), port=_text(edge.port))
+        graph.add_edge(
+            _text(edge.source), _text(edge.target), port=_text(edge.port), back="true" if edge.back else "false"
+        )
     return "\n".join(nx.generate_graphml(graph))
 
 

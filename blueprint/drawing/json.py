@@ -9,5 +9,6 @@ from blueprint.drawing.picture import Picture
 
 
 def json(picture: Picture) -> str:
-    """Return a picture as JSON: `name`, `nodes` (id, kind, name, detail, faulty) and `edges` (source, target, port)."""
+    """Return a picture as JSON: `name`, `nodes` (id, kind, name, detail, faulty) and `edges` (source, target, port,
+    back)."""
     return _json.dumps(dataclasses.asdict(picture), indent=2, ensure_ascii=False)

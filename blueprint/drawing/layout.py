@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from blueprint.drawing.columns import columns, docks
@@ -76,14 +76,17 @@ class Layout:
     wires: tuple[Wire, ...]
 
 
-def layout(sizes: Mapping[str, Size], edges: Sequence[tuple[str, str]]) -> Layout:
+def layout(
+    sizes: Mapping[str, Size], edges: Sequence[tuple[str, str]], back: Collection[tuple[str, str]] = ()
+) -> Layout:
     """Lay out a graph from top to bottom.
 
     Arguments:
         sizes: the nodes by id, in their preferred order; boxes become wider where many lines dock.
         edges: pairs of ids; an edge connects two different nodes.
+        back: the edges that point up, because they close a cycle; others do so where cycles remain.
     """
-    return _Drawing(sizes, layers(list(sizes), edges)).draw()
+    return _Drawing(sizes, layers(list(sizes), edges, back)).draw()
 
 
 class _Drawing:

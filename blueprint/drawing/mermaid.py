@@ -8,7 +8,10 @@ _ENTITIES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", 
 
 
 def mermaid(picture: Picture) -> str:
-    """Return a picture as Mermaid text: streamlets are boxes, topics are stadiums, ports are labels of the lines."""
+    """Return a picture as Mermaid text: streamlets are boxes, topics are stadiums, ports are labels of the lines.
+
+    The way back into a cycle is dotted.
+    """
     ids = {node.id: f"n{index}" for index, node in enumerate(picture.nodes)}
     lines = ["flowchart TD"]
     for node in picture.nodes:
@@ -16,7 +19,7 @@ def mermaid(picture: Picture) -> str:
         lines.append(f"    {ids[node.id]}{opening}{_escaped(node.name)}{closing}")
     for edge in picture.edges:
         port = f'|"{_escaped(edge.port)}"|' if edge.port else ""
-        lines.append(f"    {ids[edge.source]} -->{port} {ids[edge.target]}")
+        lines.append(f"    {ids[edge.source]} {'-.->' if edge.back else '-->'}{port} {ids[edge.target]}")
     topics = [ids[node.id] for node in picture.nodes if node.kind == "topic"]
     faulty = [ids[node.id] for node in picture.nodes if node.faulty]
     if topics:

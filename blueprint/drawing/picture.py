@@ -29,11 +29,19 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A line from one node to another; `port` is the outlet or inlet at its streamlet."""
+    """A line from one node to another.
+
+    Arguments:
+        source: where it starts.
+        target: where it ends.
+        port: the outlet or inlet at its streamlet.
+        back: whether it is the way back into a cycle, from the streamlet that stops the cycle.
+    """
 
     source: str
     target: str
     port: str = ""
+    back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +51,9 @@ class Picture:
     name: str
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+
+    @property
+    def lines(self) -> tuple[list[tuple[str, str]], set[tuple[str, str]]]:
+        """The edges as pairs of nodes, and those of them that are ways back into a cycle."""
+        pairs = [(edge.source, edge.target) for edge in self.edges]
+        return pairs, {pair for pair, edge in zip(pairs, self.edges, strict=True) if edge.back}

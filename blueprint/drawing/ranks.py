@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from zlib import crc32
@@ -42,15 +42,16 @@ class Layers:
     bends: frozenset[str]
 
 
-def layers(nodes: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layers:
+def layers(nodes: Sequence[str], edges: Iterable[tuple[str, str]], back: Collection[tuple[str, str]] = ()) -> Layers:
     """Arrange `nodes` in rows so that edges go down, with few crossings (longest paths, then barycentres).
 
     Arguments:
         nodes: ids, in their preferred order.
         edges: pairs of different ids; duplicates are ignored.
+        back: the edges that point up, because they close a cycle; others do so where cycles remain.
     """
     unique = list(dict.fromkeys(edges))
-    back = _back_edges(nodes, unique)
+    back = {*back, *_back_edges(nodes, [edge for edge in unique if edge not in back])}
     down = [(b, a) if (a, b) in back else (a, b) for a, b in unique]
     rank = _ranks(nodes, down)
     links, bends = _links(unique, back, rank)

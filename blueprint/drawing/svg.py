@@ -18,6 +18,7 @@ _STYLE = (
     ".flow rect{fill:#eef3fb;stroke:#4a6fa5;rx:4}"
     ".flow rect.faulty{fill:#fdecea;stroke:#c0392b;stroke-dasharray:4 3}"
     ".flow path{stroke:#7a869a;fill:none}"
+    ".flow path.back{stroke-dasharray:5 3}"
     ".flow polygon{fill:#7a869a}"
     ".flow text.topic{paint-order:stroke;stroke:#fff;stroke-width:5px;fill:#444}"
 )
@@ -34,7 +35,7 @@ def svg(picture: Picture) -> str:
         else Size(columns_of(node.name), 1)
         for node in picture.nodes
     }
-    plan = layout(sizes, [(edge.source, edge.target) for edge in picture.edges])
+    plan = layout(sizes, *picture.lines)
     width, height = plan.width * _ACROSS + 2, plan.height * _DOWN + 2
     body = [*_wires(plan, picture), *(_node(plan.boxes[node.id], node) for node in picture.nodes)]
     size = f'width="{width}" height="{height}" viewBox="-1 -1 {width} {height}"'
@@ -43,12 +44,13 @@ def svg(picture: Picture) -> str:
 
 
 def _wires(plan: Layout, picture: Picture) -> Iterator[str]:
-    """Yield the lines, and arrow heads where they enter streamlets."""
+    """Yield the lines, dashed where they close a cycle, and arrow heads where they enter streamlets."""
     streamlets = {node.id for node in picture.nodes if node.kind == "streamlet"}
     for wire in plan.wires:
         # A line ends in the middle of its last cell; where it meets a frame or a name, this is behind them.
         moves = [f"M{_x(line.x1):g} {_y(line.y1):g}L{_x(line.x2):g} {_y(line.y2):g}" for line in wire.lines]
-        yield f'<path d="{"".join(moves)}"/>'
+        dashed = ' class="back"' if wire.upward else ""
+        yield f'<path{dashed} d="{"".join(moves)}"/>'
         for tip in wire.tips:
             if tip.upward or tip.node in streamlets:
                 yield _arrow(tip.x, tip.y, upward=tip.upward)

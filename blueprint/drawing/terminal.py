@@ -47,7 +47,7 @@ def terminal(picture: Picture, *, width: int | None = None, ascii_only: bool = F
     if not picture.nodes:
         return "nothing to draw: the application has no streamlets and no topics"
     sizes = {node.id: _size(node) for node in picture.nodes}
-    plan = layout(sizes, [(edge.source, edge.target) for edge in picture.edges])
+    plan = layout(sizes, *picture.lines)
     if width is not None and plan.width > width:
         return f"{_outline(picture)}\n\n(the drawing needs {plan.width} columns, the terminal has {width})"
     return _draw(picture, plan, _ASCII if ascii_only else _UNICODE)

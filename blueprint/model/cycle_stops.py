@@ -64,9 +64,7 @@ class _Reader:
         if otherwise is not None and "records" not in fields:
             headline = f"`else` of `allow-cycles.{ref}` has no effect without `records`"
             help = ("add `records`, the condition under which records return into the cycle, or remove `else`",)
-            self.findings.append(
-                finding("wrong-type", headline, key_span_of(otherwise), help=help, streamlets=(ref,))
-            )
+            self.findings.append(finding("wrong-type", headline, key_span_of(otherwise), help=help, streamlets=(ref,)))
         return CycleStop(ref, description, key_span_of(value), records, otherwise)
 
     def _fields(self, ref: str, block: ObjectValue) -> dict[str, Value]:

@@ -73,24 +73,30 @@ class ApplicationGraph:
         return graph
 
     def picture(
-        self, name: str = "", *, classes: Mapping[str, str] = MappingProxyType({}), faulty: Collection[str] = ()
-    ) -> drawing.Picture:
+        self, name: str = "", *, classes: Mapping[str, str] = MappingProxyType({}), faulty: Collection[str] = (),
+        stops: Collection[str] = (),
+    ) -> drawing.Picture:  # fmt: skip
         """Return the graph as something to draw.
 
         Arguments:
             name: the title.
             classes: the known classes of streamlets by name.
             faulty: the streamlets to mark.
+            stops: the streamlets that stop cycles; their outlets that lead back to them are ways back.
         """
         nodes = [
             drawing.Node(f"streamlet {ref}", "streamlet", ref, classes.get(ref, ""), ref in faulty)
             for ref in self.streamlets
         ]
         nodes += [drawing.Node(f"topic {topic}", "topic", topic) for topic in self.topics]
+        back = set(self.ways_back(stops))
         edges = [
-            drawing.Edge(f"{edge.source.kind} {edge.source.name}", f"{edge.target.kind} {edge.target.name}", edge.port)
+            drawing.Edge(
+                f"{edge.source.kind} {edge.source.name}", f"{edge.target.kind} {edge.target.name}", edge.port,
+                edge in back,
+            )
             for edge in self.edges
-        ]
+        ]  # fmt: skip
         return drawing.Picture(name, tuple(nodes), tuple(edges))
 
     def _repr_svg_(self) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from blueprint.hocon.values import Json
+from blueprint.model.cycle_stops import STOP_KEYS
 from blueprint.setting import Setting, SettingNode, tree_of
 from blueprint.setting_types import (
     BOOLEAN,
@@ -44,6 +46,20 @@ _TRIGGER: Json = {
 }
 
 
+_CYCLE_STOP: Json = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {key: {"type": "string", "description": doc} for key, doc in STOP_KEYS.items()},
+            "required": ["stops"],
+            "additionalProperties": False,
+        },
+    ]
+}
+"""An entry of `allow-cycles`."""
+
+
 def blueprint_schema(settings: Iterable[Setting]) -> Json:
     """Return the JSON Schema (draft 2020-12) of blueprint and settings files.
 
@@ -60,7 +76,7 @@ def blueprint_schema(settings: Iterable[Setting]) -> Json:
                 {
                     "streamlets": _named(_streamlet(_node(flow, "streamlets")), "The streamlets by name."),
                     "topics": _named(_topic(_node(flow, "topics")), "The topics by id."),
-                    "allow-cycles": _named({"type": "string"}, "The streamlets that stop cycles, and how."),
+                    "allow-cycles": _named(_CYCLE_STOP, "The streamlets that stop cycles, and how."),
                 },
                 "Which streamlets run, and which topics join their ports.",
             ),

@@ -237,7 +237,9 @@ class _Parser:
         elif token.kind in (Kind.WORD, Kind.QUOTED):
             type_ = self._named()
         elif token.kind is Kind.VARIABLE:
-            raise self._refusal("has a variable of SQL jobs", "write the value, or put the expression together in HOCON")
+            raise self._refusal(
+                "has a variable of SQL jobs", "write the value, or put the expression together in HOCON"
+            )
         else:
             raise self._refusal(f"has {self._found} where a value is expected")
         if self._token.text in ("[", ":", "."):  # items, and casts with `::`

@@ -91,7 +91,8 @@ class Verification:
         name = self.plan.name if self.plan else self.blueprint
         errors = [finding for finding in self.diagnostics if finding.severity is Severity.ERROR]
         faulty = {ref for finding in errors for ref in finding.streamlets}
-        return self.graph.picture(name, classes=classes, faulty=faulty)
+        stops = (self.draft.blueprint.cycle_stops or {}) if self.draft is not None else {}
+        return self.graph.picture(name, classes=classes, faulty=faulty, stops=stops)
 
     def _repr_html_(self) -> str:
         """Return the findings and the drawing for a notebook."""

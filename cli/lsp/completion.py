@@ -12,6 +12,7 @@ from blueprint.core_settings import LEVELS
 from blueprint.diagnostics.codes import CODES
 from blueprint.known_keys import KnownKey, KnownValue, column_values
 from blueprint.model.blueprint import Role
+from blueprint.model.cycle_stops import STOP_KEYS
 from blueprint.model.draft import Draft
 from blueprint.setting import Setting, SettingNode
 from cli.lsp.cursor import Cursor
@@ -89,6 +90,12 @@ def _of_application(cursor: Cursor, draft: Draft, project: ProjectKnowledge) -> 
     match cursor.path, cursor.kind:
         case ("blueprint", "allow-cycles"), "key":
             yield from _streamlets(draft)
+        case ("blueprint", "allow-cycles", _), "key":
+            yield from (Proposal(key, _Kind.Property, doc=doc) for key, doc in STOP_KEYS.items())
+        case ("blueprint", "allow-cycles", ref, "else"), _:
+            descriptor = draft.descriptor(ref)
+            for port in descriptor.outlets if descriptor is not None else ():
+                yield Proposal(port.name, _Kind.Interface, title(port.contract))
         case ("blueprint", "topics", _, "producers"), "item" | "value":
             yield from _ports(draft, "producer")
         case ("blueprint", "topics", _, "consumers"), "item" | "value":

@@ -1,4 +1,4 @@
-"""Rows that break the contract of their outlet, or must not return into a cycle: marked with the reason, and reported."""
+"""Rows that break the contract of their outlet, or leave a cycle: marked with the reason, and reported."""
 
 from __future__ import annotations
 

@@ -57,7 +57,10 @@ def ways_out(draft: Draft) -> Iterator[Diagnostic]:
                     f"records of `{stop.streamlet}.{outlet.name}` that do not satisfy `records` have no place to go",
                     key_span_of(stop.records),
                     also=draft.declared(stop.streamlet, outlet.declared, "this outlet leads back into the cycle"),
-                    help=(f"set `{setting}`", f"or name an outlet for them: `allow-cycles.{stop.streamlet}.else = ...`"),
+                    help=(
+                        f"set `{setting}`",
+                        f"or name an outlet for them: `allow-cycles.{stop.streamlet}.else = ...`",
+                    ),
                     streamlets=(stop.streamlet,),
                 )
 

@@ -90,7 +90,6 @@ def _messages(
     """Return a message for each row."""
     from pyspark.sql import functions as F
 
-
     fit = outlet_conformance(rows.schema, outlet)
     record = message(topic.stored, outlet.contract, outlet.partition_by)
     if not fit.refuses:

@@ -81,9 +81,7 @@ class TopicBinding:
             if branch.rows is all_rows:
                 _require_conformance(rows, branch.outlet)
         real_time = self.real_time and isinstance(trigger_of(self.plan, query, trigger), RealTime)
-        joined = tuple(
-            part for branch in wanted for part in self._parts(branch, branches, query, real_time=real_time)
-        )
+        joined = tuple(part for branch in wanted for part in self._parts(branch, branches, query, real_time=real_time))
         channels = sorted({branch.topic.plan.channel for branch in joined})
         if len(channels) > 1:
             raise StreamletError(
@@ -125,7 +123,7 @@ class TopicBinding:
     def _parts(
         self, branch: Branch[TopicResource], written: Collection[str], query: str, *, real_time: bool
     ) -> tuple[Branch[TopicResource], ...]:
-        """Return a branch as it is; or the part that returns into a cycle, and the one that leaves by another outlet."""
+        """Return a branch as it is; or the part that returns into a cycle, and the part that leaves it."""
         other = outlet_for_others(self.plan, branch.outlet, written, query, real_time=real_time)
         if other is None:
             return (branch,)

@@ -33,7 +33,7 @@ class ReturningRows:
         self._checked: DataFrame | None = None
 
     def returning(self, batch: DataFrame) -> DataFrame:
-        """Return the rows for the outlet itself: those that satisfy the condition, and those that break its contract."""
+        """Return the rows of the outlet itself: those that satisfy the condition or break its contract."""
         from pyspark.sql import functions as F
 
         return self._of(batch).where(F.col(_BROKEN) | F.col(_RETURNS)).select(f"{_ROW}.*")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from blueprint.plan import ReturnCondition
 from streamlets.channels.base import METADATA, Position
 from streamlets.contract.values import RecordError
 from streamlets.spark.real_time import prepare_for_real_time
@@ -118,6 +119,19 @@ class QueryTests(FittingTests):
             "record": '{"id":3,"colour":"GREEN"}', "port": "writer.out", "coordinates": "q/0", "version": "1.2"
         }  # fmt: skip
         assert [(dict(b.rows), b.dead_letters) for b in query_bench.batches] == [({"out": 9}, 1)]
+
+    @pytest.mark.spark
+    def test_records_that_do_not_return_become_dead_letters(self, query_bench: QueryBench) -> None:
+        """The condition of an outlet in a cycle holds for the records, also if no row can break the contract."""
+        append(query_bench.topic("in"), [batch(range(10))], READING, 0)
+        plan = outlet("out", on_invalid="dead-letters", returns=ReturnCondition("id < 7 AND id <> 3"))
+        query_bench.run(query_bench.write(query_bench.read(inlet("in")), plan, dead_letters="dead"))
+        assert ids_in(query_bench, "out") == [0, 1, 2, 4, 5, 6]
+        letters = [letter for batch in query_bench.topic("dead").scan() for letter in batch.to_pylist()]
+        assert {json.loads(letter["record"])["id"] for letter in letters} == {3, 7, 8, 9}
+        assert {letter["reason"] for letter in letters} == {
+            "the record does not return into the cycle: `id < 7 AND id <> 3` is not true"
+        }
 
     @pytest.mark.spark
     def test_broken_rows_fail_a_query_without_dead_letters(self, query_bench: QueryBench) -> None:

@@ -54,7 +54,7 @@ def test_json_holds_the_whole_picture() -> None:
     """The JSON has all nodes and edges."""
     data = json_module.loads(json(PICTURE))
     assert [node["id"] for node in data["nodes"]] == ["s a", "t t", "s b"]
-    assert data["edges"][0] == {"source": "s a", "target": "t t", "port": "out"}
+    assert data["edges"][0] == {"source": "s a", "target": "t t", "port": "out", "back": False}
 
 
 def test_a_chain_is_drawn_straight() -> None:

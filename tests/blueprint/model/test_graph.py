@@ -96,3 +96,12 @@ def test_without_streamlets() -> None:
     assert smaller.streamlets == ("a",)
     assert smaller.topics == ("t", "u")
     assert [edge.source.name for edge in smaller.edges] == ["a"]
+
+
+def test_the_way_back_is_what_leads_to_the_streamlet_again() -> None:
+    """Of the outlets of a streamlet that stops a cycle, those whose topics lead elsewhere are not ways back."""
+    wires = graph("feed>t", "t<a", "a>u", "u<retry", "retry>t", "retry>left", "left<desk", "b>v", "v<b")
+    assert [(str(edge.source), str(edge.target)) for edge in wires.ways_back({"retry"})] == [("retry", "t")]
+    assert [str(edge.target) for edge in wires.ways_back({"b", "feed", "desk"})] == ["v"]
+    back = [(edge.source, edge.target) for edge in wires.picture(stops={"retry"}).edges if edge.back]
+    assert back == [("streamlet retry", "topic t")]
