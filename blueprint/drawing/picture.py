@@ -54,6 +54,6 @@ class Picture:
 
     @property
     def lines(self) -> tuple[list[tuple[str, str]], set[tuple[str, str]]]:
-        """The edges as pairs of nodes, and those of them that are ways back into a cycle."""
+        """The edges as pairs of nodes, and the pairs that are ways back into a cycle."""
         pairs = [(edge.source, edge.target) for edge in self.edges]
         return pairs, {pair for pair, edge in zip(pairs, self.edges, strict=True) if edge.back}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from blueprint.hocon.values import Json
 from blueprint.model.cycle_stops import STOP_KEYS
 from blueprint.setting import Setting, SettingNode, tree_of
 from blueprint.setting_types import (

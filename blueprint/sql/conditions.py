@@ -6,20 +6,16 @@ fault that it reports is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from blueprint.avro.model import Contract, Record, Schema
 from blueprint.avro.spark_types import optional, spark_columns
 from blueprint.hocon.source import Source
 from blueprint.spelling import did_you_mean, listing
+from blueprint.sql.operators import ARITHMETIC, COMPARISONS, MEANT, with_operators
 from blueprint.sql.tokens import Kind, Lexer, Token, TooManyFindings
 
-_COMPARISONS = frozenset(("=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>"))
-_ARITHMETIC = frozenset(("+", "-", "*", "/", "%", "||", "|", "&", "^", "<<", ">>", ">>>"))
-_OPERATORS = _COMPARISONS | _ARITHMETIC | {"!", "~"}
-_SIGNS_OF_OPERATORS = frozenset("=<>!+-*/%|&^~")
-_MEANT = {"=<": "<=", "=>": ">=", "===": "=", "&&": "AND", "=!": "!=", "!==": "!="}
 _NUMBERS = frozenset(("int", "bigint", "float", "double"))
 _INFIX = frozenset(("BETWEEN", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP"))
 _AFTER_OPERAND = frozenset(("AND", "OR", "IS", "NOT", "DIV", "WHEN", "THEN", "ELSE", "END", "AS", "ESCAPE")) | _INFIX
@@ -107,7 +103,7 @@ class _Parser:
 
     def __init__(self, tokens: list[Token], contract: Contract) -> None:
         self.faults: list[ConditionFault] = []
-        self._tokens = list(_with_operators(tokens))
+        self._tokens = list(with_operators(tokens))
         self._at = 0
         self._depth = 0
         self._contract = contract
@@ -167,7 +163,7 @@ class _Parser:
         type_ = self._arithmetic()
         while True:
             word = self._token.upper
-            if self._token.text in _COMPARISONS:
+            if self._token.text in COMPARISONS:
                 self._take()
                 self._arithmetic()
             elif word == "IS":
@@ -211,7 +207,7 @@ class _Parser:
 
     def _arithmetic(self) -> Type:
         type_ = self._primary()
-        while self._token.text in _ARITHMETIC or self._token.upper == "DIV":
+        while self._token.text in ARITHMETIC or self._token.upper == "DIV":
             joined = self._take().text
             other = self._primary()
             type_ = "string" if joined == "||" else type_ if type_ == other and type_ in _NUMBERS else None
@@ -319,8 +315,7 @@ class _Parser:
         """Read the name of a field, or a path through records."""
         first = token = self._take()
         type_ = self._types.get(token.value.lower())
-        record: Record | None = self._contract.record
-        schema = self._step(token, record, "the records")
+        schema = self._step(token, self._contract.record, "the records")
         while self._token.text == ".":
             self._take()
             token = self._take()
@@ -363,8 +358,8 @@ class _Parser:
     def _refusal(self, headline: str, *help: str) -> _Refused:
         """Return the exception to raise for the next token."""
         token = self._token
-        if token.text in _MEANT:
-            headline, help = f"has the unknown operator `{token.text}`", (f"did you mean `{_MEANT[token.text]}`?",)
+        if token.text in MEANT:
+            headline, help = f"has the unknown operator `{token.text}`", (f"did you mean `{MEANT[token.text]}`?",)
         start, end = token.start, max(token.end, token.start + 1)
         if token.kind is Kind.END:
             start = max(self._tokens[self._at - 1].end - 1, 0) if self._at else 0
@@ -388,25 +383,3 @@ class _Parser:
         if token.kind is not Kind.END:
             self._at += 1
         return token
-
-
-def _with_operators(tokens: list[Token]) -> Iterator[Token]:
-    """Yield the tokens with signs that follow each other directly as one operator, the longest that there is."""
-    at = 0
-    while at < len(tokens):
-        token, end = tokens[at], at + 1
-        if token.kind is Kind.SIGN and token.text in _SIGNS_OF_OPERATORS:
-            run = [token]
-            while (
-                tokens[at + len(run)].kind is Kind.SIGN
-                and tokens[at + len(run)].text in _SIGNS_OF_OPERATORS
-                and tokens[at + len(run)].start == run[-1].end
-            ):
-                run.append(tokens[at + len(run)])
-            texts = ["".join(sign.text for sign in run[: size + 1]) for size in range(len(run))]
-            known = [text for text in texts if text in _OPERATORS or text in _MEANT or text == "->"]
-            text = known[-1] if known else texts[0]
-            end = at + len(text)
-            token = Token(Kind.SIGN, text, token.start, tokens[end - 1].end, text, text)
-        yield token
-        at = end

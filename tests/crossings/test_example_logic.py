@@ -30,6 +30,7 @@ SETTINGS = {
 WITHOUT_RECORDS = {
     "examples/changes": "its spout reads a database that `store.py` makes",
     "examples/pages": "its source reads a server",
+    "examples/retries": "its payments come from a generator",
     "examples/sensors": "its source delivers records over time",
     "examples/spouts": "its spouts run until they are stopped",
 }
@@ -50,6 +51,7 @@ STEPPED = {
     "examples/jobs/weather.sql": "tests/examples/test_jobs.py",
     "examples/orders": "tests/examples/test_orders.py",
     "examples/resilience": "tests/examples/test_resilience.py",
+    "examples/retries": "tests/examples/test_retries.py",
     "examples/sensors": "tests/examples/test_sensors.py",
     "examples/spouts": "tests/examples/test_spouts.py",
     "examples/taxi": "tests/examples/test_taxi.py",

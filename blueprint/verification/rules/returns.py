@@ -35,7 +35,7 @@ def conditions(draft: Draft) -> Iterator[Diagnostic]:
         if not descriptor.kind.on_spark:
             yield finding(
                 "cycle-records",
-                f"`records` of `allow-cycles.{stop.streamlet}` cannot be evaluated: the streamlet does not run on Spark",
+                f"`records` of `allow-cycles.{stop.streamlet}` cannot be evaluated: it is not on Spark",
                 key_span_of(stop.records),
                 help=("let the streamlet itself stop the cycle, and remove `records`",),
                 streamlets=(stop.streamlet,),

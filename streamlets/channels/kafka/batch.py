@@ -101,6 +101,7 @@ class BatchWriter:
         if not fit.refuses:
             return send(stored(rows.select(*fit.columns).select(record)), topic.stored), 0
         if self.dead_letters is None or outlet.on_invalid != "dead-letters":
+            assert fit.reason is not None, "a condition needs dead letters"
             failure = F.concat_ws("\n", F.lit(_MARK), fit.reason, fit.original, F.lit(_MARK))
             valid = rows.where(F.assert_true(fit.reason.isNull(), failure).isNull())
             try:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import load_contract
 from blueprint.diagnostics import Span
 from blueprint.sql.conditions import condition_faults
 
 FIELDS = "id string, attempt int, ok boolean, at timestamp, call struct<code: int, tags: array<string>>"
-CONTRACT = load_contract(FIELDS, base_directory=".", declared=Span("f", 1, 1, 1, 1)).contract
-assert CONTRACT is not None
+LOADED = load_contract(FIELDS, base_directory=".", declared=Span("f", 1, 1, 1, 1)).contract
+assert LOADED is not None
+CONTRACT: Contract = LOADED
 
 
 @pytest.mark.parametrize(
