@@ -13,6 +13,7 @@ from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -33,8 +34,7 @@ ASSETS = Path(__file__).parent / "assets"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 _EXPECTED = (
-    ChannelUnavailableError, TopicLostError, RegistryError, DamagedFileError, DescriptorError, OSError,
-    UnicodeDecodeError, commands.CommandError,
+    ChannelUnavailableError, TopicLostError, RegistryError, DamagedFileError, OSError, commands.CommandError,
 )  # fmt: skip
 """Errors that have a message for the user."""
 
@@ -170,7 +170,7 @@ def application(options: Options) -> Starlette:
     """Return the application that a server runs."""
     return Starlette(
         routes=Page(options).routes(),
-        middleware=[Middleware(Guard, access=options.access)],
+        middleware=[Middleware(Guard, access=options.access), Middleware(GZipMiddleware, minimum_size=1000)],
         exception_handlers={HTTPException: _failed},
     )
 
@@ -181,9 +181,19 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 def _expected(find: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function; what can go wrong with an application becomes an answer with its message."""
+    """Call a function about an application; what can go wrong with it becomes an answer with its message.
+
+    Arguments:
+        find: the function.
+        arguments: its arguments; the first one is the application.
+    """
     try:
         return find(*arguments)
+    except (DescriptorError, UnicodeDecodeError) as error:
+        file = arguments[0].state.descriptor_file
+        raise HTTPException(
+            503, f"{file} cannot be read: {error}; the next start of the application writes it"
+        ) from error
     except _EXPECTED as error:
         raise HTTPException(503, str(error)) from error
 

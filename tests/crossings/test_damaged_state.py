@@ -189,6 +189,9 @@ def call(state: State, *arguments: str) -> Shown:
     if arguments[0] == "ui":
         response = Visitor(state.directory).client.get(f"/api/applications/{NAME}/{arguments[1]}")
         text = json.dumps(response.json(), indent=1).replace(str(state.directory), "APP")
+        # A dead letter has the traceback of a failed task, with the path of the first run.
+        text = re.sub(r"/\S+/app/app\.py", "APP/app.py", text.replace("Traceback", "trace"))
+        text = re.sub(r"\"(last_commit|first|last|commits)\": [\w.]+", "TIME", text)
         return Shown(int(response.status_code != 200), VOLATILE.sub("TIME", text))
     output = io.StringIO()
     named = (*arguments, str(state.directory))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blueprint.comparison.descriptor import DescribedStreamlet
 from streamlets.runner.deployment import deployed
 from streamlets.runner.samples.reading import read_samples
 
@@ -23,11 +24,13 @@ _TAIL = 64 * 1024
 def streamlet(served: Served, ref: str) -> dict[str, Any] | None:
     """Return a streamlet with its ports, contracts, parameters and settings; None if there is none with this name.
 
+    Without the descriptor of the last run, none of them are known.
+
     Raises:
         DescriptorError, OSError, UnicodeDecodeError: the descriptor of the last run cannot be read.
     """
     known = deployed(served.state)
-    found = known.descriptor.streamlets.get(ref) if known is not None else None
+    found = known.descriptor.streamlets.get(ref) if known is not None else DescribedStreamlet(class_name="")
     if found is None:
         return None
     return {

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from cli.output.quantities import plain
 from cli.state import having_name, topics_of
 from streamlets.channels.base import ChannelUnavailableError, TopicLostError
-from streamlets.runner.checkpoints.readers import readers_below
+from streamlets.runner.checkpoints.checkpoint import checkpoints_in
+from streamlets.runner.checkpoints.readers import readers_of
 from streamlets.runner.dead_letters.letters import DeadLetter, holds_dead_letters, letters_in, tallies
 from streamlets.runner.deployment import described, schema_of
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -51,11 +52,13 @@ def topic(served: Served, name: str) -> dict[str, Any] | None:
         return None
     summary = _summary(resource)
     if "unavailable" in summary:
-        return summary | {"contracts": _declared(served, resource), "readers": []}
-    readers = readers_below(resource, served.state.checkpoints, ())
+        return summary | {"contracts": _declared(served, resource), "readers": [], "damage": []}
+    checkpoints = checkpoints_in(served.state.checkpoints)
+    readers = readers_of(resource, checkpoints, ())
     return summary | {
         "contracts": _declared(served, resource, resource),
         "readers": [_reader(resource, reader) for reader in readers],
+        "damage": [f"{each.name}: {text}" for each in checkpoints for text in each.damage],
     }
 
 

@@ -50,7 +50,7 @@ export function topicView({ live, options, name }) {
     const opened = new Set([...head.querySelectorAll("details[open]")].map((details) => details.dataset.key));
     fill(head, h("div", { class: "row" }, h("h1", {}, name), h("span", { class: "quiet" }, `${topic.name} on ${topic.channel}${live.structure?.topics[name]?.managed === false ? ", of others" : ""}`)),
       topic.error ? h("div", { class: "card error" }, topic.error) : h("div", { class: "card numbers" }, figure(count(topic.records), "records"), figure(bytes(topic.bytes), "size"), figure(clock(topic.last_commit), "last commit")),
-      h("section", { class: "card" }, h("h2", {}, "Readers"), readers(topic.readers)),
+      h("section", { class: "card" }, h("h2", {}, "Readers"), topic.damage.map((text) => h("p", { class: "bad" }, text)), readers(topic.readers)),
       h("section", { class: "card" }, h("h2", {}, "Contracts"), topic.contracts.map((contract) => h("details", { open: opened.size ? opened.has(contract.fingerprint) : topic.contracts.length === 1, "data-key": contract.fingerprint },
         h("summary", {}, h("strong", {}, contract.record), " ", h("code", {}, contract.fingerprint), h("span", { class: "quiet" }, roles(contract))), contractTree(contract.schema)))));
   }
