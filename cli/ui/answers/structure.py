@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from blueprint.comparison import ApplicationDescriptor
@@ -31,7 +32,6 @@ def structure(served: Served) -> dict[str, Any]:
         DescriptorError, OSError, UnicodeDecodeError: the descriptor of the last run cannot be read.
     """
     application = described(served.state) or ApplicationDescriptor(application=served.name, streamlets={}, topics={})
-    picture = picture_of(served.name, application)
     return {
         "id": served.id,
         "name": served.name,
@@ -42,7 +42,7 @@ def structure(served: Served) -> dict[str, Any]:
             id: {"name": topic.name, "channel": topic.channel, "managed": topic.managed}
             for id, topic in application.topics.items()
         },
-        "drawing": _drawing(picture),
+        "drawing": _drawing(picture_of(served.name, application)),
     }
 
 
@@ -72,8 +72,9 @@ def _streamlet(streamlet: DescribedStreamlet) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=16)
 def _drawing(picture: Picture) -> dict[str, Any]:
-    """Return the drawing in cells of the layout that all drawings share."""
+    """Return the drawing in cells of the layout that all drawings share. It is kept: a large one takes a second."""
     plan: Layout = layout(
         {node.id: _size(node) for node in picture.nodes}, [(edge.source, edge.target) for edge in picture.edges]
     )
