@@ -40,14 +40,26 @@ async function show() {
   try {
     page.options = await get("/api/applications");
   } catch (error) {
-    return refuse(error.message);
+    refuse(error.message);
+    return;
   }
   const known = page.options.applications;
-  if (!id && known.length === 1) return go(address(known[0].id), true);
-  if (id && !known.some((application) => application.id === id)) return refuse(`There is no application “${id}”.`);
+  if (!id && known.length === 1) {
+    go(address(known[0].id), true);
+    return;
+  }
+  if (id && !known.some((application) => application.id === id)) {
+    refuse(`There is no application “${id}”, or it has not run yet.`);
+    const { pathname } = location;
+    setTimeout(() => location.pathname === pathname && !page.view && show(), 3000); // it may be starting
+    return;
+  }
   if (id && !page.live) page.live = new Live(id, (changed) => update(changed));
   const make = !id ? overviewView : name !== undefined ? VIEWS_OF_ONE[section] : VIEWS[section];
-  if (!make) return refuse("There is no such page.");
+  if (!make) {
+    refuse("There is no such page.");
+    return;
+  }
   page.view = make({ live: page.live, options: page.options, id, name, go, address });
   fill(main, page.view.node);
   header();
