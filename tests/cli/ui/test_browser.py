@@ -249,3 +249,21 @@ def test_no_page_breaks_a_rule_of_accessibility(browser: Any, server: Server, ru
     finally:
         run.change("running")
         visit.context.close()
+
+
+def test_a_page_waits_for_an_application_that_is_starting(tmp_path: Path, browser: Any) -> None:
+    """Opened before the first run, it shows the run when there is one."""
+    blueprint = write(KINDS["mixed"], tmp_path / "plant")
+    server = Server(blueprint.parent, tmp_path)
+    try:
+        page = browser.new_context().new_page()
+        page.set_default_timeout(60_000)
+        page.goto(server.entrance)
+        page.goto(f"{server.address}/plant")
+        page.wait_for_selector("text=has not run yet")
+        run = FakeRun(blueprint)
+        page.wait_for_selector("a[data-name=double]")
+        page.wait_for_selector("#connection:text-is('live')")
+        run.end()
+    finally:
+        server.stop()
