@@ -85,7 +85,7 @@ class Shop:
                 for outlet in streamlet.outlets:
                     checkpoint(context.state, streamlet.ref, outlet.name)
 
-        return SimpleNamespace(units=(), stop=stop)
+        return SimpleNamespace(units=(), stop=stop, rows_in_state=lambda rows: ())
 
 
 def checkpoint(state: StateDirectory, streamlet: str, query: str, *, planned: int = 0) -> Path:
