@@ -78,7 +78,7 @@ class Run:
                 report(Progressed(run, UnitProgressed(1.0, MEAN, 0, 10, late=3)))
                 threading.Thread(target=end, args=(run,), daemon=True).start()
 
-        return SimpleNamespace(units=(Unit(MEAN, bounded=True),), stop=lambda: None)
+        return SimpleNamespace(units=(Unit(MEAN, bounded=True),), stop=lambda: None, rows_in_state=lambda rows: ())
 
 
 @pytest.fixture

@@ -148,7 +148,7 @@ def test_a_run_returns_to_the_previous_version(
     def hosts(context: HostContext, isolation: object) -> Any:
         unit = Breaking(UnitId("mean", "out"), Retry())
         unit.report = context.report
-        return SimpleNamespace(units=(unit,), stop=lambda: None)
+        return SimpleNamespace(units=(unit,), stop=lambda: None, rows_in_state=lambda rows: ())
 
     monkeypatch.setattr(running, "open_hosts", hosts)
     plan = ApplicationPlan(
