@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from pathlib import PurePath
 
@@ -15,13 +15,19 @@ from blueprint.comparison.descriptor import (
     DescribedTopic,
     Queries,
 )
-from blueprint.core_settings import Retry
+from blueprint.core_settings import InletSettings, Retry, StreamletSettings
 from blueprint.hocon.values import Json
 from blueprint.plan import ApplicationPlan, StreamletPlan, TopicPlan
 from blueprint.settings.secret_sources import secrets_of
 from blueprint.settings.secret_texts import masked
 from blueprint.settings.secrets import Secrets, as_json, hidden
 from blueprint.trigger import ProcessingTime, RealTime, Trigger
+
+SUPERVISION = ("stuck_after", "on_stuck", "patience", "on_start_timeout", "on_stop_timeout", "end")
+"""The settings of a streamlet that decide how it is started, watched and ended."""
+
+OPENING = ("sequential", "sync_open", "open_timeout")
+"""The settings of an inlet that decide when its streamlet starts."""
 
 
 def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> ApplicationDescriptor:
@@ -47,7 +53,12 @@ def _streamlet(
 ) -> DescribedStreamlet:
     inlets = {
         inlet.name: DescribedInlet(
-            inlet.topic, inlet.contract, inlet.settings.starting, inlet.settings.max_records, inlet.on_invalid
+            inlet.topic,
+            inlet.contract,
+            inlet.settings.starting,
+            inlet.settings.max_records,
+            inlet.on_invalid,
+            changed_settings(inlet.settings, OPENING),
         )
         for inlet in sorted(plan.inlets, key=lambda inlet: inlet.name)
     }
@@ -75,8 +86,20 @@ def _streamlet(
         volume_mounts={name: _below(plan.volume_mounts[name], directory) for name in sorted(plan.volume_mounts)},
         source_evolution=plan.settings.source_evolution,
         replicas=plan.settings.replicas,
+        supervision=changed_settings(plan.settings, SUPERVISION),
         queries=None if queries is None else {name: queries[name].described for name in sorted(queries)},
     )
+
+
+def changed_settings(settings: StreamletSettings | InletSettings, names: Collection[str]) -> dict[str, Json]:
+    """Return the settings with these names that do not have their default as JSON, by the names of the settings."""
+    chosen = [field for field in fields(settings) if field.name in names]
+    values = {field.name: getattr(settings, field.name) for field in chosen}
+    return {
+        field.name.replace("_", "-"): as_json(values[field.name])
+        for field in chosen
+        if values[field.name] != field.default
+    }
 
 
 def retry_json(retry: Retry) -> dict[str, Json]:

@@ -17,13 +17,17 @@ from blueprint.hocon.values import Json
 
 @dataclass(frozen=True, slots=True)
 class DescribedInlet:
-    """An inlet: the id of the topic it reads, its schema, and its settings."""
+    """An inlet: the id of the topic it reads, its schema, and its settings.
+
+    `opening` has the settings that decide when its streamlet starts, without those that have their default.
+    """
 
     topic: str
     contract: Contract
     starting: str = "earliest"
     max_records: int | None = None
     on_invalid: str = field(default="fail", metadata=key(sparse=True))
+    opening: Mapping[str, Json] = field(default_factory=dict, metadata=key(sparse=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +158,7 @@ class DescribedStreamlet:
         volume_mounts: as in `StreamletPlan`.
         source_evolution: whether sources are named in the checkpoints.
         replicas: the number of tasks that work side by side; None if it is not set.
+        supervision: the settings of `SUPERVISION` that do not have their default.
         queries: the queries by name; None when they are not known, because the streamlet has not run yet.
     """
 
@@ -168,6 +173,7 @@ class DescribedStreamlet:
     volume_mounts: Mapping[str, str] = field(default_factory=dict)
     source_evolution: bool = True
     replicas: int | None = field(default=None, metadata=key(sparse=True))
+    supervision: Mapping[str, Json] = field(default_factory=dict, metadata=key(sparse=True))
     queries: Mapping[str, DescribedQuery] | None = field(default=None, metadata=key(sparse=True))
 
     @property

@@ -144,6 +144,8 @@ def _streamlet_place(draft: Draft, ref: str, rest: list[str]) -> Span:
         case ["retry" | "trigger", *_]:
             span = _key(draft.settings.get("streamlets", ref, *rest))
             return span or _key(draft.settings.get(*rest)) or entry.key
+        case ["supervision", key]:
+            return _key(draft.settings.get("streamlets", ref, key)) or _key(draft.settings.get(key)) or entry.key
         case [*keys] if keys:
             return _key(draft.settings.get("streamlets", ref, *keys)) or entry.key
     return entry.key

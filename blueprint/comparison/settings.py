@@ -46,6 +46,12 @@ _DISCOVERY, _TASK_VERSION = "discovery", "task-version"
 _ONLY_WITH_PLANS = "what it changes in queries and their state is only compared with `--plans`"
 _COMPARE_WITH_PLANS = "add `--plans`, which compares the logic; `flow run` compares it when each query starts"
 
+_DEFAULT = "the default"
+
+_OF_END = ("records and state stay as they are; it decides only whether the streamlet ends by itself",)
+
+_OF_OPENING = "it decides when the streamlet starts; records and state stay as they are"
+
 _Values = Mapping[str, Json]
 
 
@@ -152,6 +158,11 @@ def _restart_settings(ref: str, old: DescribedStreamlet, new: DescribedStreamlet
         path = ("streamlets", ref, "retry", key)
         headline = f"`retry.{key}` of `{ref}` is {_value(now)}, was {_value(was)}"
         yield Change("change-retry", ChangeClass.SAFE, headline, path, path)
+    for key, was, now in _differing(old.supervision, new.supervision):
+        place = ("streamlets", ref, "supervision", key)
+        headline = f"`{key}` of `{ref}` is {_value(now, _DEFAULT)}, was {_value(was, _DEFAULT)}"
+        causes = _OF_END if key == "end" else ()
+        yield Change("change-supervision", ChangeClass.SAFE, headline, place, place, (), causes)
     for key, was, now in _differing(old.volume_mounts, new.volume_mounts):
         path = ("streamlets", ref, "volume-mounts", key)
         headline = f"the volume mount `{key}` of `{ref}` is {_value(now)}, was {_value(was)}"
@@ -227,6 +238,8 @@ def _port_settings(pairing: Pairing, ref: str, old: DescribedStreamlet, new: Des
         ):
             if was != value:
                 yield _port(ref, ("inlets", before, now), key, was, value, cause)
+        for key, earlier, later in _differing(old_inlet.opening, new_inlet.opening):
+            yield _opening(ref, before, now, key, f"{_value(later, _DEFAULT)}, was {_value(earlier, _DEFAULT)}")
     for before, now in sorted(pairing.outlets[ref].items()):
         source, target = old.outlets[before], new.outlets[now]
         layout = "new records are partitioned differently, in a separate table; existing records stay as they are"
@@ -260,6 +273,14 @@ def _returns(ref: str, before: str, now: str, old: DescribedOutlet, new: Describ
     )  # fmt: skip
 
 
+def _opening(ref: str, before: str, now: str, key: str, values: str) -> Change:
+    path, was = ("streamlets", ref, "inlets", now), ("streamlets", ref, "inlets", before)
+    return Change(
+        "change-port-settings", ChangeClass.SAFE, f"`{key}` of `{ref}.{now}` is {values}",
+        (*path, key), (*was, "opening", key), (), (_OF_OPENING,),
+    )  # fmt: skip
+
+
 def _port(ref: str, place: tuple[str, str, str], key: str, was: Json, value: Json, cause: str) -> Change:
     side, before, now = place
     return Change(
@@ -280,7 +301,7 @@ def _evolution(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> Ch
     )  # fmt: skip
 
 
-def _value(value: Json) -> str:
+def _value(value: Json, missing: str = "not set") -> str:
     if value is None:
-        return "not set"
+        return missing
     return f"`{value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}`"

@@ -238,6 +238,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "change-trigger": Code(_NOTE, "a streamlet or query has a different trigger"),
         "change-replicas": Code(_NOTE, "a streamlet has a different number of replicas"),
         "change-retry": Code(_NOTE, "the restart settings of a streamlet changed"),
+        "change-supervision": Code(_NOTE, "a streamlet is started, watched or ended differently"),
         "change-spark-setting": Code(_NOTE, "a Spark setting has a different value"),
         "change-volume-mount": Code(_NOTE, "a volume mount is in a different directory"),
     },

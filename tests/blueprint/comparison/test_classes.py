@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -19,6 +20,8 @@ from blueprint.comparison import (
     compare,
     worst,
 )
+from blueprint.comparison.describing import OPENING, SUPERVISION, changed_settings
+from blueprint.core_settings import ApplicationSettings, InletSettings, OutletSettings, StreamletSettings
 from tests.blueprint.comparison.described import (
     READING,
     application,
@@ -177,6 +180,12 @@ CASES: list[tuple[str, Changed, str, str, tuple[str, ...]]] = [
     ("trigger", same_but("mean", trigger="available-now"), "change-trigger", "safe", ()),
     ("trigger of a query", same_but("mean", triggers={"out": "available-now"}), "change-trigger", "safe", ()),
     ("replicas", same_but("mean", replicas=4), "change-replicas", "safe", ()),
+    ("supervision", same_but("mean", supervision={"on-stuck": "restart"}), "change-supervision", "safe", ()),
+    ("end", same_but("mean", supervision={"end": "when-producers-end"}), "change-supervision", "safe", ()),
+    ("sequential", same_but("mean", inlets=inlet(APP, "mean", "in", opening={"sequential": True})),
+     "change-port-settings", "safe", ()),
+    ("return", same_but("mean", outlets=outlet(APP, "mean", "out", returns="n < 5")), "change-port-settings",
+     "new-records", ()),
     ("retry", same_but("mean", retry={"enabled": False}), "change-retry", "safe", ()),
     ("volume mount", same_but("mean", volume_mounts={"data": "data"}), "change-volume-mount", "safe", ()),
     ("shuffle partitions", same_but("mean", spark={"spark.sql.shuffle.partitions": "4"}), "change-spark-setting",
@@ -290,8 +299,7 @@ def test_what_logic_tells_has_its_class(changed: Changed, wanted: list[tuple[str
 
 def test_every_class_has_an_example() -> None:
     """No class is without an example."""
-    of_queries = {ChangeClass.NEW_RECORDS}  # found in logic only; see `test_state_logic.py`
-    assert {case[3] for case in CASES} == {each.value for each in set(ChangeClass) - of_queries}
+    assert {case[3] for case in CASES} == {each.value for each in ChangeClass}
 
 
 def test_a_topic_under_another_id_is_the_same_while_its_place_is() -> None:
@@ -334,3 +342,43 @@ def test_the_worst_comes_first() -> None:
     assert worst(found) is ChangeClass.STATE_LOSS
     assert worst(()) is ChangeClass.SAFE
     assert all(isinstance(change, Change) for change in found)
+
+
+COMPARED = {
+    StreamletSettings: {"trigger", "queries", "retry", "spark", "replicas", "source_evolution", *SUPERVISION},
+    InletSettings: {"max_records", "starting", *OPENING},
+    OutletSettings: {"on_invalid", "extra", "partition_by"},
+    ApplicationSettings: {"application", "spark"},
+}
+"""The settings whose changes have a class. Settings of topics are compared by their keys."""
+
+NOT_COMPARED = {
+    StreamletSettings: {
+        "group": "which process runs it; records and state do not depend on it",
+        "retry_set": "not a setting: which fields of `retry` are set",
+    },
+    InletSettings: {},
+    OutletSettings: {},
+    ApplicationSettings: {
+        "channel": "the channel of a topic, which is compared",
+        "isolation": "which processes run the streamlets; records and state do not depend on it",
+        "resources": "what a run creates and deletes, which each start decides",
+        "state_access": "who may read the state directory",
+        "metrics": "where a run serves its metrics",
+    },
+}
+"""The others, and why."""
+
+
+@pytest.mark.parametrize("kind", COMPARED, ids=lambda kind: kind.__name__)
+def test_every_setting_has_a_class_or_a_reason(kind: type) -> None:
+    """A new setting is compared, or the table says why not."""
+    known = {field.name for field in dataclasses.fields(kind)}
+    assert known == COMPARED[kind] | set(NOT_COMPARED[kind])
+    assert not COMPARED[kind] & set(NOT_COMPARED[kind])
+
+
+def test_settings_with_their_default_are_not_described() -> None:
+    """Descriptors of before these settings stay equal to those of now."""
+    assert changed_settings(StreamletSettings(), SUPERVISION) == {}
+    assert changed_settings(InletSettings(sequential=True), OPENING) == {"sequential": True}
