@@ -209,9 +209,8 @@ class Secrets:
                 status = file.stat()
                 identity = (status.st_ino, status.st_mtime_ns, status.st_size)
                 if identity != seen:
-                    text = file.read_text(encoding="utf-8")
-                    self._files[file] = identity
-                    self.add((text.rstrip("\n"),))
+                    self.add((file.read_text(encoding="utf-8").rstrip("\n"),))
+                    self._files[file] = identity  # last: until then, other threads read the file themselves
             except (OSError, UnicodeDecodeError):
                 continue
 

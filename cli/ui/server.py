@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,17 @@ class _PatientProtocol(H11Protocol):
     def _require_request(self) -> None:
         if self.cycle is None and not self.transport.is_closing():
             self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """A server that ends normally when it is interrupted."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Begin to end at the first signal, and end at once at the second one."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.handle_exit)
+        yield
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -73,7 +87,7 @@ def serve(
         timeout_graceful_shutdown=1, h11_max_incomplete_event_size=16 * 1024, proxy_headers=False,
         ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config).run(sockets=[listener])
 
 
 def session_secret(file: Path) -> bytes:

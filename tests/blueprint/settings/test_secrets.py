@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -211,3 +212,30 @@ def test_variables_of_the_environment() -> None:
         "/home/me/orders", "/home/me", "dev", None,
     ]  # fmt: skip
     assert list(read.secrets()) == ["dev"]
+
+
+def test_a_replaced_file_is_masked_by_every_thread(tmp_path: Path) -> None:
+    """A thread that masks a text while another one reads the new content does not miss it."""
+    seen_between: list[str] = []
+
+    class Reading(Secrets):
+        """Masks a text in the middle of a read, as another thread may."""
+
+        inside = False
+
+        def add(self, values: Iterable[str]) -> None:
+            if not self.inside and self.values:
+                self.inside = True
+                seen_between.append(self.without("the new content is swordfish"))
+            super().add(values)
+
+    file = tmp_path / "password"
+    file.write_text("hunter2")
+    secrets = Reading(["other"])
+    secrets.follow(file)
+    secrets.inside = True
+    assert secrets.without("hunter2") == SECRET
+    secrets.inside = False
+    file.write_text("swordfish")
+    assert secrets.without("swordfish") == SECRET
+    assert seen_between == [f"the new content is {SECRET}"]

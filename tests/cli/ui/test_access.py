@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -369,6 +370,16 @@ def test_the_server_listens_on_this_machine_alone(server: Server) -> None:
         with pytest.raises(OSError), socket.create_connection((str(address), server.port), timeout=5):
             pass
     assert server.get("/healthz") == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_server_ends_normally(plant: Path, tmp_path: Path, number: signal.Signals) -> None:
+    """With exit code 0 and without a further line."""
+    server = Server(plant, tmp_path)
+    assert server.get("/healthz") == 200
+    server.process.send_signal(number)
+    output, _ = server.process.communicate(timeout=60)
+    assert (server.process.returncode, "stopped" in output, "Traceback" in output) == (0, False, False)
 
 
 REFUSED = {
