@@ -74,8 +74,8 @@ def _lost(current: CurrentStatus, state: StateDirectory) -> str:
 
     A status that seems old is watched: the clock may have been set since it was written.
     """
-    if current.health == "died":
-        return "the process of the run has exited"
+    if current.lost:
+        return current.lost
     seen, until = current.written, time.monotonic() + _PATIENCE
     while current.silent and seen is not None:
         current = current_status(state)

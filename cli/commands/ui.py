@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import secrets
 from pathlib import Path
@@ -14,6 +13,7 @@ from cli.groups import imports_modules
 from cli.options import path_argument
 from cli.output.errors import fail
 from cli.state import state_options
+from streamlets.loopback import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,7 @@ def ui(
         fail(f"the page needs the package `{error.name}`", 'install it with `pip install "streamlets[ui]"`')
     from cli.ui.served import Applications
 
-    local = _is_loopback(host)
+    local = is_loopback(host)
     if not path.exists() and state_dir is None:
         raise click.UsageError(f"there is no file or directory `{path}`")
     _check_openness(host, certificate or key, insecure, password_file, user_header)
@@ -120,7 +120,7 @@ def _check_openness(
     Raises:
         click.UsageError: it does not.
     """
-    if _is_loopback(host):
+    if is_loopback(host):
         return
     if certificate is None and not insecure:
         raise click.UsageError(
@@ -134,7 +134,7 @@ def _check_openness(
 
 def _hosts(host: str, port: int, names: Sequence[str]) -> frozenset[str]:
     """Return the values of the header `Host` that name the server; a proxy may forward a name without the port."""
-    own = ["127.0.0.1", "localhost", "[::1]"] if _is_loopback(host) else [f"[{host}]" if ":" in host else host]
+    own = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [f"[{host}]" if ":" in host else host]
     return frozenset({f"{name}:{port}" for name in (*own, *names)} | set(names))
 
 
@@ -159,13 +159,3 @@ def _secret_file() -> Path:
     """Return the file of the secret that signs sessions: one for all pages of this user."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "streamlets" / "page-secret"
-
-
-def _is_loopback(host: str) -> bool:
-    """Return whether an address can only be reached from this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -36,6 +36,11 @@ class CurrentStatus:
         return self.written.status.health if self.alive or self.written.status.ended is not None else "died"
 
     @property
+    def lost(self) -> str:
+        """Why the run cannot do anything any more, if its process has exited without writing its end; "" otherwise."""
+        return "the process of the run has exited" if self.health == "died" else ""
+
+    @property
     def silent(self) -> bool:
         """Whether the run has not written its status for long."""
         return self.alive and self.written is not None and time.time() - self.written.time > _SILENT_AFTER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from blueprint.setting_types import REPLICAS
 from cli.runs.current import current_status
@@ -59,14 +59,7 @@ def act(served: Served, data: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _wanted(data: Mapping[str, object]) -> Wanted:
-    kinds: dict[str, type] = {
-        "action": str,
-        "streamlet": str,
-        "replicas": int,
-        "port": str,
-        "reason": str,
-        "dry_run": bool,
-    }
+    kinds = get_type_hints(Wanted)
     for key, value in data.items():
         if key not in kinds or type(value) is not kinds[key]:
             raise RefusedError(f"`{key}` of the action is not valid")

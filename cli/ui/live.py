@@ -39,13 +39,11 @@ class Snapshot:
 
     Arguments:
         version: grows with each change.
-        mark: the run and the number of events in the status.
         run: the run as a whole, as data for JSON.
         streamlets: each streamlet as data for JSON, by name.
     """
 
     version: int = 0
-    mark: Mark = (0.0, 0)
     run: Mapping[str, object] = field(default_factory=dict)
     streamlets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
@@ -62,11 +60,10 @@ def snapshot(current: CurrentStatus, version: int = 0) -> Snapshot:
     }  # fmt: skip
     written = current.written
     if written is None:
-        return Snapshot(version, run=run)
+        return Snapshot(version, run)
     data = to_json(written.status, written.time)
     streamlets = data.pop("streamlets")
-    lost = "the process of the run has exited" if current.health == "died" else ""
-    verdicts = {one.ref: one for one in health_of(written.status, written.time, lost=lost)}
+    verdicts = {one.ref: one for one in health_of(written.status, written.time, lost=current.lost)}
     assert isinstance(streamlets, list)
     shown = {}
     for streamlet in streamlets:
@@ -79,9 +76,8 @@ def snapshot(current: CurrentStatus, version: int = 0) -> Snapshot:
         shown[ref] = streamlet | {
             "units": units, "health": verdict.health, "reason": verdict.reason, "since": status.since,
         }  # fmt: skip
-    mark = (written.status.started, written.status.sequence)
     whole = _without(data, "sequence", "scaled") | run | {"process": written.process}
-    return Snapshot(version, mark, whole, shown)
+    return Snapshot(version, whole, shown)
 
 
 def _without(data: Mapping[str, object], *keys: str) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import threading
 import time
@@ -11,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
+
+from streamlets.loopback import is_loopback
 
 MOST_CONNECTIONS = 32
 """Connections at one time; further ones are closed at once."""
@@ -43,7 +44,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, host: str, port: int, pages: Pages) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.pages = pages
-        self.loopback = _is_loopback(host)
+        self.loopback = is_loopback(host)
         self._lock = threading.Lock()
         self._until: dict[socket.socket, float] = {}
         super().__init__((host, port), _Handler)
@@ -155,14 +156,7 @@ class MetricsServer:
         self._server.socket.close()
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _is_local(host: str) -> bool:
     """Return whether the header `Host` names this machine's loopback: other names may be rebound to it."""
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    return not host or _is_loopback(name.lower())
+    return not host or is_loopback(name.lower())

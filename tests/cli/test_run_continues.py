@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from streamlets.spark.session import SessionError
 from tests.cli.conftest import Flow, Result
 from tests.pages import blocks
 from tests.streamlets.channels.topics import append
+from tests.streamlets.runner.hosts import hosts_of
 
 _MODULE = """
 from streamlets import AvroInlet, AvroOutlet, IntegerParameter, SparkStreamlet, SparkStreamletLogic
@@ -85,7 +85,7 @@ class Shop:
                 for outlet in streamlet.outlets:
                     checkpoint(context.state, streamlet.ref, outlet.name)
 
-        return SimpleNamespace(units=(), stop=stop, rows_in_state=lambda rows: ())
+        return hosts_of(stop=stop)
 
 
 def checkpoint(state: StateDirectory, streamlet: str, query: str, *, planned: int = 0) -> Path:

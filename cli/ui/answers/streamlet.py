@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.comparison.descriptor import DescribedStreamlet
-from streamlets.runner.deployment import deployed
+from streamlets.runner.deployment import described
 from streamlets.runner.samples.reading import read_samples
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def streamlet(served: Served, ref: str) -> dict[str, Any] | None:
     Raises:
         DescriptorError, OSError, UnicodeDecodeError: the descriptor of the last run cannot be read.
     """
-    known = deployed(served.state)
-    found = known.descriptor.streamlets.get(ref) if known is not None else DescribedStreamlet(class_name="")
+    known = described(served.state)
+    found = known.streamlets.get(ref) if known is not None else DescribedStreamlet(class_name="")
     if found is None:
         return None
     return {
@@ -46,10 +46,6 @@ def streamlet(served: Served, ref: str) -> dict[str, Any] | None:
             **{f"retry.{key}": value for key, value in found.retry.items()},
             **{f"spark.{key}": value for key, value in found.spark.items()},
             **{f"volume-mounts.{name}": path for name, path in found.volume_mounts.items()},
-        },
-        "queries": {
-            name: {"sources": query.sources, "operators": query.operators, "windows": query.windows}
-            for name, query in (found.queries or {}).items()
         },
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -35,8 +34,6 @@ def structure(served: Served) -> dict[str, Any]:
     return {
         "id": served.id,
         "name": served.name,
-        "project": str(served.project) if served.project is not None else None,
-        "state": str(served.state.directory),
         "streamlets": {ref: _streamlet(streamlet) for ref, streamlet in application.streamlets.items()},
         "topics": {
             id: {"name": topic.name, "channel": topic.channel, "managed": topic.managed}
@@ -78,9 +75,6 @@ def _drawing(picture: Picture) -> dict[str, Any]:
     plan: Layout = layout(
         {node.id: _size(node) for node in picture.nodes}, [(edge.source, edge.target) for edge in picture.edges]
     )
-    ends: Mapping[str, list[str]] = {node.id: [] for node in picture.nodes}
-    for edge in picture.edges:
-        ends[edge.source].append(edge.target)
     return {
         "width": plan.width,
         "height": plan.height,
@@ -88,7 +82,7 @@ def _drawing(picture: Picture) -> dict[str, Any]:
             {"id": node.id, "kind": node.kind, "name": node.name, "detail": node.detail, **asdict(plan.boxes[node.id])}
             for node in picture.nodes
         ],
-        "wires": [asdict(wire) | {"targets": ends[wire.source]} for wire in plan.wires],
+        "wires": [asdict(wire) for wire in plan.wires],
         "edges": [asdict(edge) for edge in picture.edges],
     }
 

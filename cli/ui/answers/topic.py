@@ -39,15 +39,18 @@ def topics(served: Served) -> list[dict[str, Any]]:
     unavailable: dict[str, str] = {}
     summaries = []
     for resource in _topics(served):
-        summaries.append(_summary(resource, unavailable.get(resource.plan.channel, "")))
-        if "unavailable" in summaries[-1]:  # each further question would wait for its servers, too
-            unavailable[resource.plan.channel] = summaries[-1]["unavailable"]
+        channel = resource.plan.channel
+        # After the first topic, each further question to such a channel would wait for its servers, too.
+        known = _unavailable(resource, unavailable[channel]) if channel in unavailable else _summary(resource)
+        if "unavailable" in known:
+            unavailable[channel] = known["unavailable"]
+        summaries.append(known)
     return summaries
 
 
 def topic(served: Served, name: str) -> dict[str, Any] | None:
     """Return a topic with its contracts and readers; None if there is none with this id, or name on its channel."""
-    resource = find(served, name)
+    resource = _find(served, name)
     if resource is None:
         return None
     summary = _summary(resource)
@@ -76,7 +79,7 @@ def _read_topics(state: StateDirectory, project: Path | None, *_: int) -> tuple[
     return topics_of(state, project)
 
 
-def find(served: Served, name: str) -> TopicResource | None:
+def _find(served: Served, name: str) -> TopicResource | None:
     """Return the topic with an id, or else with a name on its channel; None without one."""
     known = _topics(served)
     by_id = [each for each in known if each.plan.id == name]
@@ -94,7 +97,7 @@ def records(served: Served, name: str, *, count: int, containing: str = "") -> d
     Raises:
         ChannelUnavailableError, TopicLostError, ValueError: the topic cannot be read.
     """
-    resource = find(served, name)
+    resource = _find(served, name)
     if resource is None:
         return None
     invalid: list[str] = []
@@ -141,25 +144,24 @@ def _letter(letter: DeadLetter) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _summary(resource: TopicResource, unavailable: str = "") -> dict[str, Any]:
-    """Return the size and the writers of a topic.
+def _named(resource: TopicResource) -> dict[str, Any]:
+    return {"id": resource.plan.id, "name": resource.plan.name, "channel": resource.plan.channel}
 
-    Arguments:
-        resource: the topic.
-        unavailable: why its channel does not answer, so that it is not asked again; "" to ask.
-    """
-    plan = resource.plan
-    data: dict[str, Any] = {"id": plan.id, "name": plan.name, "channel": plan.channel}
+
+def _unavailable(resource: TopicResource, cause: str) -> dict[str, Any]:
+    return _named(resource) | {"error": cause, "unavailable": cause}
+
+
+def _summary(resource: TopicResource) -> dict[str, Any]:
+    """Return the size and the writers of a topic, or why they are not known."""
     try:
-        if unavailable:
-            raise ChannelUnavailableError(unavailable)
         summary = resource.summary()
         dead = holds_dead_letters(resource)
     except ChannelUnavailableError as error:
-        return data | {"error": str(error), "unavailable": str(error)}
+        return _unavailable(resource, str(error))
     except (TopicLostError, OSError, ValueError) as error:
-        return data | {"error": str(error)}
-    return data | {
+        return _named(resource) | {"error": str(error)}
+    return _named(resource) | {
         "records": summary.records,
         "bytes": summary.bytes,
         "last_commit": summary.last_commit,

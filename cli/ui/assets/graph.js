@@ -2,7 +2,7 @@
 
 import { fill, h } from "./dom.js";
 import { rate, short } from "./format.js";
-import { backlogOf, busyOf, portRate, rateOf } from "./live.js";
+import { backlogOf, busyOf, portRate, rateOf, sum, total } from "./live.js";
 import { shape, shown, tone } from "./states.js";
 
 const ACROSS = 9;
@@ -120,9 +120,9 @@ export class Graph {
     const word = shown(streamlet);
     const busy = busyOf(streamlet);
     const backlog = backlogOf(streamlet);
-    const dead = streamlet.units.reduce((total, unit) => total + unit.dead_letters, 0);
-    const late = streamlet.units.reduce((total, unit) => total + unit.late, 0);
-    const restarts = streamlet.units.reduce((total, unit) => total + unit.restarts, 0);
+    const dead = total(streamlet, "dead_letters");
+    const late = total(streamlet, "late");
+    const restarts = total(streamlet, "restarts");
     parts.group.setAttribute("class", `node ${tone(word)}`);
     parts.icon.setAttribute("d", shape(word));
     parts.state.textContent = word;
@@ -139,8 +139,8 @@ export class Graph {
 
   showFlow({ text, ref, ports }) {
     const streamlet = this.live.streamlets[ref];
-    const total = streamlet ? ports.reduce((sum, port) => sum + portRate(streamlet, port), 0) : 0;
-    text.textContent = total ? rate(total) : "";
+    const records = streamlet ? sum(ports.map((port) => portRate(streamlet, port))) : 0;
+    text.textContent = records ? rate(records) : "";
   }
 
   /** Mark the streamlet that is busiest, if it keeps records waiting. */

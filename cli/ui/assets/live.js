@@ -84,8 +84,11 @@ export class Live {
   }
 }
 
-export const rateOf = (streamlet) => sum(streamlet.units.map((unit) => unit.rate));
 export const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+/** Return the sum of a field over the queries of a streamlet. */
+export const total = (streamlet, field) => sum(streamlet.units.map((unit) => unit[field]));
+export const rateOf = (streamlet) => total(streamlet, "rate");
 
 export function backlogOf(streamlet, inlet) {
   const counts = streamlet.units.flatMap((unit) =>

@@ -25,19 +25,18 @@ export function shown(streamlet) {
 export const tone = (state) => (STATES[state] ?? ["rest"])[0];
 export const shape = (state) => (STATES[state] ?? ["rest", CIRCLE])[1];
 
-/** Return a state as an element: its shape and its word. */
-export function state(word) {
+function badge(word, text) {
   return h("span", { class: `state ${tone(word)}` },
-    h("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, h("path", { d: shape(word) })), word);
+    h("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, h("path", { d: shape(word) })), text);
 }
+
+/** Return a state as an element: its shape and its word. */
+export const state = (word) => badge(word, word);
 
 const RUNS = { running: "running", degraded: "failed", draining: "draining", stopping: "draining", ended: "stopped",
   starting: "starting", "backing-off": "backing-off", paused: "paused", died: "lost", "never ran": "stopped" };
 
 /** Return the state of a run as an element. */
 export function runState(run) {
-  const word = run.silent ? "lost" : RUNS[run.health] ?? "stopped";
-  const text = run.silent ? "no status" : run.health;
-  return h("span", { class: `state ${tone(word)}` },
-    h("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, h("path", { d: shape(word) })), text);
+  return run.silent ? badge("lost", "no status") : badge(RUNS[run.health] ?? "stopped", run.health);
 }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from streamlets.runner.events.event import Event, Importance, UnitEvent, json_text
+from streamlets.runner.events.rotating import RotatingFile
 from streamlets.runner.events.status import RunStatus
 from streamlets.runner.events.view import View
 
@@ -52,8 +51,7 @@ class EventHistory(View):
     """Keeps every event except measurements. A full disk loses events of the history, never the run."""
 
     def __init__(self, file: Path) -> None:
-        self._handler = RotatingFileHandler(file, maxBytes=SIZE, backupCount=1, encoding="utf-8", delay=True)
-        self._handler.handleError = lambda record: None  # type: ignore[method-assign]
+        self._file = RotatingFile(file, size=SIZE, kept=1)
 
     def event(self, event: Event, status: RunStatus) -> None:
         """Append an event."""
@@ -69,12 +67,11 @@ class EventHistory(View):
                 query=unit.part if unit is not None else "",
                 lines=tuple(event.lines),
             )
-            line = json_text(asdict(happened))
-            self._handler.handle(logging.LogRecord("events", logging.INFO, "", 0, line, (), None))
+            self._file.write(json_text(asdict(happened)))
 
     def close(self) -> None:
         """Close the file."""
-        self._handler.close()
+        self._file.close()
 
 
 class HistoryReader:

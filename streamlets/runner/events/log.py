@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from streamlets.runner.events.event import Event, Importance, json_text
+from streamlets.runner.events.rotating import RotatingFile
 from streamlets.runner.events.status import RunStatus, UnitId
 from streamlets.runner.events.view import View
 
@@ -25,8 +24,7 @@ class RunLog(View):
     """
 
     def __init__(self, file: Path, *, json: bool = False, mask: Callable[[str], str] = str) -> None:
-        self._handler = RotatingFileHandler(file, maxBytes=_SIZE, backupCount=_KEPT, encoding="utf-8", delay=True)
-        self._handler.handleError = lambda record: None  # type: ignore[method-assign]
+        self._file = RotatingFile(file, size=_SIZE, kept=_KEPT)
         self._json = json
         self._mask = mask
         self._application = ""
@@ -52,7 +50,7 @@ class RunLog(View):
 
     def close(self) -> None:
         """Close the file."""
-        self._handler.close()
+        self._file.close()
 
     def _record(self, time: float | None, level: str, data: Mapping[str, object], lines: Sequence[str]) -> None:
         """Write a record in the format of the log.
@@ -69,4 +67,4 @@ class RunLog(View):
         if self._json:
             head = {"timestamp": stamp, "level": level, "event": data["event"], "application": self._application}
             text = json_text({**head, **data})
-        self._handler.handle(logging.LogRecord("run", logging.INFO, "", 0, text, (), None))
+        self._file.write(text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Progressed, Started
 from tests.streamlets.channels.topics import READING, add, made, topic_plan
+from tests.streamlets.runner.hosts import hosts_of
 from tests.streamlets.runner.supervision.bench import Fake
 
 MEAN = UnitId("mean", "out")
@@ -78,7 +78,7 @@ class Run:
                 report(Progressed(run, UnitProgressed(1.0, MEAN, 0, 10, late=3)))
                 threading.Thread(target=end, args=(run,), daemon=True).start()
 
-        return SimpleNamespace(units=(Unit(MEAN, bounded=True),), stop=lambda: None, rows_in_state=lambda rows: ())
+        return hosts_of(Unit(MEAN, bounded=True))
 
 
 @pytest.fixture

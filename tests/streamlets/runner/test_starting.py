@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from streamlets.runner.events.status import RunStatus
 from streamlets.runner.events.view import View
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
+from tests.streamlets.runner.hosts import hosts_of
 
 
 def test_the_status_is_written_while_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +32,7 @@ def test_the_status_is_written_while_spark_starts(tmp_path: Path, monkeypatch: p
         while last_update() == first:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        return SimpleNamespace(units=(), stop=lambda: None, rows_in_state=lambda rows: ())
+        return hosts_of()
 
     monkeypatch.setattr(running, "_LOOK_EVERY", 0.01)
     monkeypatch.setattr(running, "open_hosts", hosts)
@@ -55,7 +55,7 @@ def test_streamlets_wait_for_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     def hosts(*_: Any) -> Any:
         waiting.extend((streamlet.ref, streamlet.waiting) for streamlet in view.status.streamlets)
-        return SimpleNamespace(units=(), stop=lambda: None, rows_in_state=lambda rows: ())
+        return hosts_of()
 
     monkeypatch.setattr(running, "open_hosts", hosts)
     descriptor: Any = None
@@ -86,9 +86,7 @@ def test_the_setting_decides_who_may_read_the_state(
     state = StateDirectory(tmp_path, "weather")
     state.directory.mkdir()
     state.directory.chmod(0o755)
-    monkeypatch.setattr(
-        running, "open_hosts", lambda *_: SimpleNamespace(units=(), stop=lambda: None, rows_in_state=lambda rows: ())
-    )
+    monkeypatch.setattr(running, "open_hosts", lambda *_: hosts_of())
     plan = ApplicationPlan(
         name="weather",
         blueprint="blueprint.conf",

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Ended, Started
 from streamlets.runner.trial import PATIENCE, START_PATIENCE, Trial, UpgradeOutcome, read_outcome, write_outcome
 from streamlets.spark.failure import Failure
+from tests.streamlets.runner.hosts import hosts_of
 from tests.streamlets.runner.supervision.bench import Fake
 
 MEAN, SINK = UnitId("mean", "out"), UnitId("sink", "files")
@@ -148,7 +148,7 @@ def test_a_run_returns_to_the_previous_version(
     def hosts(context: HostContext, isolation: object) -> Any:
         unit = Breaking(UnitId("mean", "out"), Retry())
         unit.report = context.report
-        return SimpleNamespace(units=(unit,), stop=lambda: None, rows_in_state=lambda rows: ())
+        return hosts_of(unit)
 
     monkeypatch.setattr(running, "open_hosts", hosts)
     plan = ApplicationPlan(

@@ -5,17 +5,17 @@ import { spark } from "../charts.js";
 import { announce, fill, h } from "../dom.js";
 import { clock, count, now, rate, short, span } from "../format.js";
 import { Graph } from "../graph.js";
-import { backlogOf, busyOf, rateOf, sum } from "../live.js";
+import { backlogOf, busyOf, rateOf, total } from "../live.js";
 import { shown, state } from "../states.js";
 import { eventList } from "./events.js";
 
 const COLUMNS = [
   ["streamlet", (ref) => ref], ["state", (ref, each) => shown(each)], ["records/s", (ref, each) => rateOf(each), "number"],
   ["busy", (ref, each) => busyOf(each) ?? -1, "number"], ["backlog", (ref, each) => backlogOf(each) ?? -1, "number"],
-  ["read", (ref, each) => sum(each.units.map((unit) => unit.rows_in)), "number wide"],
-  ["dead letters", (ref, each) => sum(each.units.map((unit) => unit.dead_letters)), "number wide"],
-  ["late", (ref, each) => sum(each.units.map((unit) => unit.late)), "number wide"],
-  ["restarts", (ref, each) => sum(each.units.map((unit) => unit.restarts)), "number wide"],
+  ["read", (ref, each) => total(each, "rows_in"), "number wide"],
+  ["dead letters", (ref, each) => total(each, "dead_letters"), "number wide"],
+  ["late", (ref, each) => total(each, "late"), "number wide"],
+  ["restarts", (ref, each) => total(each, "restarts"), "number wide"],
 ];
 
 export function applicationView({ live, options, address }) {

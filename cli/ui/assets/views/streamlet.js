@@ -4,7 +4,7 @@ import { actionButton } from "../actions.js";
 import { batchBars, chart } from "../charts.js";
 import { fill, h } from "../dom.js";
 import { clock, count, now, rate, short, span } from "../format.js";
-import { backlogOf, busyOf, portRate, rateOf, sum } from "../live.js";
+import { backlogOf, busyOf, portRate, rateOf, sum, total } from "../live.js";
 import { api, get } from "../server.js";
 import { shown, state } from "../states.js";
 import { eventList } from "./events.js";
@@ -33,10 +33,10 @@ export function streamletView({ live, options, name: ref, address }) {
       h("div", { class: "card numbers" },
         number(rate(rateOf(each)), "records"), number(percent(busy), "busy"),
         number(backlogOf(each) === null ? "–" : short(backlogOf(each)), "backlog, records"),
-        number(short(sum(each.units.map((unit) => unit.rows_in))), "read since the start"),
+        number(short(total(each, "rows_in")), "read since the start"),
         number(short(sum(each.units.flatMap((unit) => Object.values(unit.rows_out)))), "written since the start"),
-        number(short(sum(each.units.map((unit) => unit.dead_letters))), "dead letters"),
-        number(short(sum(each.units.map((unit) => unit.late))), "late"), number(count(sum(each.units.map((unit) => unit.restarts))), "restarts")),
+        number(short(total(each, "dead_letters")), "dead letters"),
+        number(short(total(each, "late")), "late"), number(count(total(each, "restarts")), "restarts")),
       queries(each), ports(each));
     const events = live.events.filter((event) => event.streamlet === ref);
     fill(happened, h("h2", {}, "What happened"), eventList(events.slice(-20).reverse()));
