@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from xml.sax.saxutils import escape
+from html import escape
 
 from blueprint.drawing.layout import Box, Layout, Size, layout
 from blueprint.drawing.picture import Node, Picture
@@ -40,7 +40,9 @@ def svg(picture: Picture) -> str:
     body = [*_wires(plan, picture), *(_node(plan.boxes[node.id], node) for node in picture.nodes)]
     size = f'width="{width}" height="{height}" viewBox="-1 -1 {width} {height}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="flow" {size}>'
-    return "\n".join([head, f"<title>{escape(picture.name)}</title>", f"<style>{_STYLE}</style>", *body, "</svg>\n"])
+    return "\n".join(
+        [head, f"<title>{escape(picture.name, quote=False)}</title>", f"<style>{_STYLE}</style>", *body, "</svg>\n"]
+    )
 
 
 def _wires(plan: Layout, picture: Picture) -> Iterator[str]:
@@ -68,11 +70,11 @@ def _node(box: Box, node: Node) -> str:
     """Return a streamlet as a box, or a topic as a name."""
     middle_x = box.x * _ACROSS + box.width * _ACROSS / 2
     middle_y = box.y * _DOWN + box.height * _DOWN / 2
-    name = escape(node.name)
+    name = escape(node.name, quote=False)
     if node.kind == "topic":
         return f'<text class="topic" x="{middle_x:g}" y="{middle_y:g}" dy="0.35em">{name}</text>'
     faulty = ' class="faulty"' if node.faulty else ""
-    title = f"<title>{escape(node.detail)}</title>" if node.detail else ""
+    title = f"<title>{escape(node.detail, quote=False)}</title>" if node.detail else ""
     return (
         f'<g>{title}<rect{faulty} x="{box.x * _ACROSS}" y="{box.y * _DOWN}" width="{box.width * _ACROSS}" '
         f'height="{box.height * _DOWN}"/><text x="{middle_x:g}" y="{middle_y:g}" dy="0.35em">{name}</text></g>'

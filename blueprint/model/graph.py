@@ -101,7 +101,9 @@ class ApplicationGraph:
 
     def _repr_svg_(self) -> str:
         """Return the drawing for a notebook."""
-        return drawing.svg(self.picture())
+        from blueprint.drawing.svg import svg
+
+        return svg(self.picture())
 
     def order(self) -> tuple[str, ...]:
         """Return all streamlets in topological order, ties by name; those in or after cycles are last, by name."""

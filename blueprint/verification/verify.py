@@ -14,7 +14,7 @@ from blueprint.catalog import Catalog, ChannelTraits, LoadFailure, StreamletDesc
 from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources, united
 from blueprint.diagnostics.fixes import with_fitting_fix
 from blueprint.diagnostics.full import render_full
-from blueprint.drawing import Picture, svg
+from blueprint.drawing import Picture
 from blueprint.hocon import Layer, ObjectValue, resolve
 from blueprint.logic import BuiltLogic, LogicCheck
 from blueprint.model.blueprint import DEAD_LETTERS, Blueprint, Role, dead_letter_topic
@@ -96,6 +96,8 @@ class Verification:
 
     def _repr_html_(self) -> str:
         """Return the findings and the drawing for a notebook."""
+        from blueprint.drawing.svg import svg
+
         return f"<pre>{escape(render_full(self, width=100), quote=False)}</pre>" + svg(self.picture)
 
 

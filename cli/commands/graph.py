@@ -27,7 +27,12 @@ def graph(arguments: Sequence[str], conf: Sequence[str], form: str, ascii_only: 
     are drawn, with marks at streamlets with errors, and the findings are printed on the standard error. The exit code
     is the same as for `flow verify`.
     """
-    from blueprint import drawing as render
+    from blueprint.drawing.dot import dot
+    from blueprint.drawing.graphml import graphml
+    from blueprint.drawing.json import json
+    from blueprint.drawing.mermaid import mermaid
+    from blueprint.drawing.svg import svg
+    from blueprint.drawing.terminal import terminal
     from cli.verification.findings import exit_code, report
 
     app = application(arguments, conf)
@@ -38,15 +43,9 @@ def graph(arguments: Sequence[str], conf: Sequence[str], form: str, ascii_only: 
     picture = verification.picture
     if picture.nodes:
         click.echo(
-            render.terminal(picture, width=_columns(), ascii_only=ascii_only or not _draws_boxes())
+            terminal(picture, width=_columns(), ascii_only=ascii_only or not _draws_boxes())
             if form == "terminal"
-            else {
-                "svg": render.svg,
-                "mermaid": render.mermaid,
-                "dot": render.dot,
-                "graphml": render.graphml,
-                "json": render.json,
-            }[form](picture)
+            else {"svg": svg, "mermaid": mermaid, "dot": dot, "graphml": graphml, "json": json}[form](picture)
         )
     raise SystemExit(exit_code(app, verification))
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.comparison import ApplicationDescriptor
 from blueprint.comparison.descriptor import DescribedStreamlet
-from blueprint.drawing import Edge, Layout, Node, Picture, layout
-from blueprint.drawing.layout import Size
+from blueprint.drawing import Edge, Node, Picture
+from blueprint.drawing.layout import Layout, Size, layout
 from blueprint.drawing.terminal import columns_of
 from blueprint.model.blueprint import dead_letter_topic, task_topic
 from streamlets.runner.deployment import described

@@ -8,7 +8,12 @@ from typing import Any
 
 import networkx as nx
 
-from blueprint.drawing import Edge, Node, Picture, dot, graphml, json, mermaid, terminal
+from blueprint.drawing import Edge, Node, Picture
+from blueprint.drawing.dot import dot
+from blueprint.drawing.graphml import graphml
+from blueprint.drawing.json import json
+from blueprint.drawing.mermaid import mermaid
+from blueprint.drawing.terminal import terminal
 
 PICTURE = Picture(
     "app",

@@ -8,8 +8,9 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blueprint.drawing import Edge, Layout, Node, Picture, layout, terminal
-from blueprint.drawing.layout import Line, Size
+from blueprint.drawing import Edge, Node, Picture
+from blueprint.drawing.layout import Layout, Line, Size, layout
+from blueprint.drawing.terminal import terminal
 from tests.random_examples import examples
 
 Edges = list[tuple[str, str]]

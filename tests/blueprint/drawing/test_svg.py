@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from blueprint.drawing import Edge, Node, Picture, svg
+from blueprint.drawing import Edge, Node, Picture
+from blueprint.drawing.svg import svg
 
 PICTURE = Picture(
     "app & co",
