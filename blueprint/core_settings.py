@@ -238,6 +238,13 @@ class OutletSettings:
         otherwise=_OF_CLASS,
         columns=True,
     )
+    open_timeout: Duration = setting(
+        DURATION,
+        "How long the streamlet waits, before each start, for the channel of the outlet's topic to accept records, "
+        "before it fails. With 0 it does not wait.",
+        "0 seconds",
+        elsewhere=("portOpenTimeoutMs", "port-open-timeout-ms"),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from blueprint.avro.model import Contract
 from blueprint.catalog import SPARK, Kind, SparkArtifacts, StreamletDescriptor
 from blueprint.core_settings import ApplicationSettings, Extra, InletSettings, OnInvalid, StreamletSettings
 from blueprint.hocon.text_place import TextPlace
+from blueprint.quantities import Duration
 
 STATE_DIRECTORY = ".flow"
 """The name of the default state directory, next to the blueprint; `--state-dir` sets another one."""
@@ -52,7 +53,8 @@ class OutletPlan:
     """An outlet connected to its topic; `topic` is the id of the topic.
 
     `options` are the settings of the topic's channel that are set for the outlet, as in `TopicPlan.options`. `returns`
-    is set if the topic leads back to the streamlet and `allow-cycles` limits the records that do so.
+    is set if the topic leads back to the streamlet and `allow-cycles` limits the records that do so. `open_timeout` is
+    how long the streamlet waits for the channel of the topic before it starts.
     """
 
     streamlet: str
@@ -65,6 +67,7 @@ class OutletPlan:
     extra: Extra = "fail"
     options: Mapping[str, object] = field(default_factory=dict)
     returns: ReturnCondition | None = None
+    open_timeout: Duration = Duration(0)
 
 
 @dataclass(frozen=True, slots=True)

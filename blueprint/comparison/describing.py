@@ -17,7 +17,7 @@ from blueprint.comparison.descriptor import (
 )
 from blueprint.core_settings import InletSettings, Retry, StreamletSettings
 from blueprint.hocon.values import Json
-from blueprint.plan import ApplicationPlan, StreamletPlan, TopicPlan
+from blueprint.plan import ApplicationPlan, OutletPlan, StreamletPlan, TopicPlan
 from blueprint.settings.secret_sources import secrets_of
 from blueprint.settings.secret_texts import masked
 from blueprint.settings.secrets import Secrets, as_json, hidden
@@ -28,6 +28,9 @@ SUPERVISION = ("stuck_after", "on_stuck", "patience", "on_start_timeout", "on_st
 
 OPENING = ("sequential", "sync_open", "open_timeout")
 """The settings of an inlet that decide when its streamlet starts."""
+
+OFFERING = ("open_timeout",)
+"""The settings of an outlet that decide when its streamlet starts."""
 
 
 def describe_plan(plan: ApplicationPlan, queries: Queries | None = None) -> ApplicationDescriptor:
@@ -71,6 +74,7 @@ def _streamlet(
             outlet.extra,
             outlet.returns.records if outlet.returns is not None else None,
             outlet.returns.otherwise if outlet.returns is not None else None,
+            changed_settings(outlet, OFFERING),
         )
         for outlet in sorted(plan.outlets, key=lambda outlet: outlet.name)
     }
@@ -91,7 +95,9 @@ def _streamlet(
     )
 
 
-def changed_settings(settings: StreamletSettings | InletSettings, names: Collection[str]) -> dict[str, Json]:
+def changed_settings(
+    settings: StreamletSettings | InletSettings | OutletPlan, names: Collection[str]
+) -> dict[str, Json]:
     """Return the settings with these names that do not have their default as JSON, by the names of the settings."""
     chosen = [field for field in fields(settings) if field.name in names]
     values = {field.name: getattr(settings, field.name) for field in chosen}

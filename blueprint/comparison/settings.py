@@ -239,7 +239,7 @@ def _port_settings(pairing: Pairing, ref: str, old: DescribedStreamlet, new: Des
             if was != value:
                 yield _port(ref, ("inlets", before, now), key, was, value, cause)
         for key, earlier, later in _differing(old_inlet.opening, new_inlet.opening):
-            yield _opening(ref, before, now, key, f"{_value(later, _DEFAULT)}, was {_value(earlier, _DEFAULT)}")
+            yield _opening(ref, ("inlets", before, now), key, later, earlier)
     for before, now in sorted(pairing.outlets[ref].items()):
         source, target = old.outlets[before], new.outlets[now]
         layout = "new records are partitioned differently, in a separate table; existing records stay as they are"
@@ -253,6 +253,8 @@ def _port_settings(pairing: Pairing, ref: str, old: DescribedStreamlet, new: Des
                 yield _port(ref, ("outlets", before, now), key, was, value, cause)
         if (source.returns, source.otherwise) != (target.returns, target.otherwise):
             yield _returns(ref, before, now, source, target)
+        for key, earlier, later in _differing(source.opening, target.opening):
+            yield _opening(ref, ("outlets", before, now), key, later, earlier)
 
 
 def _returns(ref: str, before: str, now: str, old: DescribedOutlet, new: DescribedOutlet) -> Change:
@@ -273,11 +275,12 @@ def _returns(ref: str, before: str, now: str, old: DescribedOutlet, new: Describ
     )  # fmt: skip
 
 
-def _opening(ref: str, before: str, now: str, key: str, values: str) -> Change:
-    path, was = ("streamlets", ref, "inlets", now), ("streamlets", ref, "inlets", before)
+def _opening(ref: str, place: tuple[str, str, str], key: str, value: Json, was: Json) -> Change:
+    side, before, now = place
     return Change(
-        "change-port-settings", ChangeClass.SAFE, f"`{key}` of `{ref}.{now}` is {values}",
-        (*path, key), (*was, "opening", key), (), (_OF_OPENING,),
+        "change-port-settings", ChangeClass.SAFE,
+        f"`{key}` of `{ref}.{now}` is {_value(value, _DEFAULT)}, was {_value(was, _DEFAULT)}",
+        ("streamlets", ref, side, now, key), ("streamlets", ref, side, before, "opening", key), (), (_OF_OPENING,),
     )  # fmt: skip
 
 

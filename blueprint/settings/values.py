@@ -71,9 +71,9 @@ def inlet_settings(flow: ObjectValue, ref: str, inlet: str) -> InletSettings:
     return InletSettings(**_set_fields(InletSettings, _block(flow, "streamlets", ref, "inlets", inlet)))
 
 
-def outlet_settings(flow: ObjectValue, ref: str, outlet: str) -> dict[str, Any]:
-    """Return the fields of `PortDescriptor` that the settings of an outlet set."""
-    return _set_fields(OutletSettings, _block(flow, "streamlets", ref, "outlets", outlet))
+def outlet_settings(flow: ObjectValue, ref: str, outlet: str) -> OutletSettings:
+    """Return the settings of an outlet."""
+    return OutletSettings(**_set_fields(OutletSettings, _block(flow, "streamlets", ref, "outlets", outlet)))
 
 
 def _set_fields(kind: type, block: ObjectValue) -> dict[str, Any]:

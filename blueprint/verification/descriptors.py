@@ -85,8 +85,17 @@ def _with_outlet_settings(
     """Return a descriptor whose outlets handle rows as the settings do, where these differ from the class."""
     if isinstance(described, LoadFailure) or settings.get("streamlets", ref, "outlets") is None:
         return described
-    outlets = tuple(replace(outlet, **outlet_settings(settings, ref, outlet.name)) for outlet in described.outlets)
-    return replace(described, outlets=outlets)
+    return replace(described, outlets=tuple(_with_settings(outlet, settings, ref) for outlet in described.outlets))
+
+
+def _with_settings(outlet: PortDescriptor, settings: ObjectValue, ref: str) -> PortDescriptor:
+    own = outlet_settings(settings, ref, outlet.name)
+    return replace(
+        outlet,
+        on_invalid=own.on_invalid or outlet.on_invalid,
+        extra=own.extra or outlet.extra,
+        partition_by=outlet.partition_by if own.partition_by is None else own.partition_by,
+    )
 
 
 def with_topic_schemas(

@@ -20,6 +20,7 @@ from blueprint.settings.parameters import parameter_values, path_start
 from blueprint.settings.values import (
     application_settings,
     inlet_settings,
+    outlet_settings,
     port_options,
     spark_artifacts,
     streamlet_settings,
@@ -163,6 +164,7 @@ def _outlets(
                 port.extra,
                 port_options(draft.settings, ref, port.name, Scope.OUTLET, _channel_of(draft, topic)),
                 returns.get(port.name),
+                outlet_settings(draft.settings, ref, port.name).open_timeout,
             )
         )
     return outlets

@@ -96,9 +96,12 @@ class Continuation:
         Raises:
             SystemExit: 1, when they do not answer.
         """
-        from streamlets.channels.waiting import await_servers
+        from streamlets.channels.waiting import await_servers, patience_of
 
-        failed = await_servers(plan.topics, lambda servers: click.echo(f"waiting for {servers} ...", err=True))
+        def announce(servers: str) -> None:
+            click.echo(f"waiting for {servers} ...", err=True)
+
+        failed = await_servers(plan.topics, announce, patience=patience_of(plan))
         if failed is not None:
             fail(f"{failed.subject}: {failed.detail}", failed.help)
 

@@ -117,7 +117,7 @@ def _apply_round(
 ) -> _Round | None:
     """Apply fixes that do not overlap.
 
-    A fix that causes a new finding on a line that it writes is left to the author.
+    A fix that causes a new finding on a line that it writes is left to the author, see `_adds_findings`.
 
     Returns:
         The fixed findings, the texts and the verification after the fixes; None when no fix can be applied.
@@ -165,12 +165,17 @@ def _applied(
 
 
 def _adds_findings(fixed: Diagnostic, lines: Mapping[Edit, range], before: Verification, after: Verification) -> bool:
-    """Return whether a fix causes a new finding on a line that it wrote."""
+    """Return whether a fix causes a new finding on a line that it wrote.
+
+    After a safe fix of an error, only errors count: a setting that is understood now may be worth a warning.
+    """
     known = {(finding.code, finding.headline) for finding in before.diagnostics}
+    errors_only = _safe(fixed) and fixed.severity.value == "error"
     return any(
         label.span.file == edit.span.file and label.span.line in lines[edit]
         for finding in after.diagnostics
         if (finding.code, finding.headline) not in known
+        if finding.severity.value == "error" or not errors_only
         for label in (finding.primary, *finding.secondary)
         if label is not None
         for edit in _edits(fixed)

@@ -7,12 +7,33 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 
-from blueprint.plan import TopicPlan
+from blueprint.plan import ApplicationPlan, TopicPlan
+from streamlets.channels.base import TopicResource
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.checks import Check, State
 
 PATIENCE = 30.0
 """Seconds to wait for servers, such as those that are started together with an application."""
+
+
+def patience_of(plan: ApplicationPlan) -> float:
+    """Return how long a run of an application waits for servers at its start: the longest `open-timeout` of an outlet,
+    in seconds, at least `PATIENCE`."""
+    limits = (outlet.open_timeout.seconds for streamlet in plan.streamlets for outlet in streamlet.outlets)
+    return max((PATIENCE, *limits))
+
+
+def refusal(topic: TopicResource) -> str:
+    """Return why the channel of a topic does not accept records, empty if it does."""
+    try:
+        checks = CHANNEL_TYPES[topic.plan.channel].check([topic.plan])
+        failed = next((check for check in checks if check.state is State.ERROR), None)
+        if failed is not None:
+            return f"{failed.subject}: {failed.detail}"
+        return "" if topic.exists() else f"the topic `{topic.plan.name}` does not exist"
+    except Exception as error:  # noqa: BLE001 - channels of others raise what they like, and the reason is the answer
+        return str(error) or type(error).__name__
+
 
 _QUIET = 2.0
 _PAUSE = 0.5

@@ -14,7 +14,7 @@ from streamlets.runner.supervision.gate import Opening
 def dependencies_of(plan: ApplicationPlan) -> Dependencies:
     """Return the requirements of an application's streamlets on each other, at their start and at their end."""
     producers = {streamlet.ref: plan.producers_of(streamlet.ref) for streamlet in plan.streamlets}
-    return Dependencies(producers, openings_of(plan), ending_in(plan), cycles_of(plan))
+    return Dependencies(producers, openings_of(plan), ending_in(plan), cycles_of(plan), outlets_of(plan))
 
 
 def cycles_of(plan: ApplicationPlan) -> tuple[Mapping[str, frozenset[str]], ...]:
@@ -71,6 +71,18 @@ def _openings(plan: ApplicationPlan, inlet: InletPlan) -> Iterator[Opening]:
             within=settings.open_timeout.seconds if limited else None,
             sequential=settings.sequential,
         )
+
+
+def outlets_of(plan: ApplicationPlan) -> Mapping[str, Mapping[str, float]]:
+    """Return the topics whose channels each streamlet waits for before it starts, with the limit of each in seconds."""
+    return {
+        streamlet.ref: {
+            outlet.topic: outlet.open_timeout.seconds
+            for outlet in streamlet.outlets
+            if outlet.open_timeout.nanoseconds > 0
+        }
+        for streamlet in plan.streamlets
+    }
 
 
 def ending_in(plan: ApplicationPlan) -> frozenset[str]:

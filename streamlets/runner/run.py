@@ -14,6 +14,7 @@ from blueprint.core_settings import Isolation, Resources
 from blueprint.plan import ApplicationPlan
 from blueprint.settings.secret_sources import secrets_of_process
 from streamlets.channels.base import Channel, TopicResource
+from streamlets.runner.channel_questions import ChannelQuestions
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.checkpoints.readers import readers_below
 from streamlets.runner.checkpoints.reset import reset
@@ -308,7 +309,7 @@ class _Supervision:
         supervisor = Supervisor(
             self.hosts.units,
             dependencies_of(plan),
-            Environment(emit=self.events.publish),
+            Environment(emit=self.events.publish, ask_channels=ChannelQuestions(self.topics, self.inbox.put)),
             in_order=options.bounded,
             drain_within=options.drain_within,
             fail_fast=options.fail_fast,

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from blueprint.core_settings import SETTINGS
+from blueprint.setting import Scope
+
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow
 
@@ -195,3 +198,28 @@ def test_files_outside_the_project_and_arguments_are_not_fixed(flow: Flow, proje
     assert result.code == 1
     assert result.out.count("error[unknown-setting]") == 2
     assert shared.read_text(encoding="utf-8") == "flow.trigge = available-now\n"
+
+
+@pytest.mark.parametrize("camel_case", [True, False])
+def test_settings_of_ports_with_the_names_of_pypz_are_renamed(flow: Flow, project: Path, camel_case: bool) -> None:
+    """Each is a finding, its fix is safe, and the value stays: a number is in milliseconds in both."""
+    names = {
+        (setting.scope, other): setting.key
+        for setting in SETTINGS
+        for other in setting.elsewhere
+        if (other.lower() != other) == camel_case
+    }
+    values = {"sequential": "true", "sync-open": "true", "open-timeout": "30000"}
+    lines = {Scope.INLET: ["  inlets.in {"], Scope.OUTLET: ["  outlets.out {"]}
+    ours = {Scope.INLET: ["  inlets.in {"], Scope.OUTLET: ["  outlets.out {"]}
+    for (scope, other), key in names.items():
+        lines[scope].append(f"    {other} = {values[key]}")
+        ours[scope].append(f"    {key} = {values[key]}")
+    blueprint = project / "blueprint.conf"
+    text = blueprint.read_text(encoding="utf-8")
+    shown = "\n  }\n".join("\n".join(block) for block in lines.values())
+    blueprint.write_text(f"{text}\nflow.streamlets.step {{\n{shown}\n  }}\n}}\n", encoding="utf-8")
+    result = flow("verify", "--fix")
+    assert result.out.count("fixed[unknown-setting]") == len(names) == 4, result.out
+    text = blueprint.read_text(encoding="utf-8")
+    assert all("\n".join(block) in text for block in ours.values()), text

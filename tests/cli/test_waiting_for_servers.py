@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from blueprint.plan import TopicPlan
+from blueprint.plan import ApplicationPlan, OutletPlan, StreamletPlan, TopicPlan
+from blueprint.quantities import Duration
 from streamlets.channels import waiting
+from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.kafka import reachability
 from streamlets.channels.registry import CHANNEL_TYPES
-from streamlets.channels.waiting import await_servers
+from streamlets.channels.waiting import await_servers, patience_of, refusal
 from streamlets.checks import Check, State
+from tests.streamlets.channels.topics import READING, made, topic_plan
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Flow
@@ -70,6 +74,27 @@ def test_topics_without_servers_need_no_wait() -> None:
     """The delta channel has nothing to check."""
     topic = TopicPlan("t", "t", "delta", True, (), (), {})
     assert await_servers([topic], lambda _: pytest.fail("nothing to wait for")) is None
+
+
+def test_the_longest_open_timeout_of_an_outlet_is_the_patience_of_a_start() -> None:
+    """A run waits for servers at least as long as each of its streamlets would; half a minute without a setting."""
+    plan = ApplicationPlan(name="plant", blueprint="", directory=".", streamlets=(), topics=())
+    assert patience_of(plan) == 30.0
+    for seconds, expected in ((5, 30.0), (90, 90.0)):
+        outlet = OutletPlan("gauges", "out", None, READING, "readings", open_timeout=Duration(seconds * 10**9))
+        gauges = StreamletPlan(ref="gauges", class_name="", descriptor=cast("Any", None), outlets=(outlet,))
+        assert patience_of(replace(plan, streamlets=(gauges,))) == expected
+
+
+def test_why_a_channel_accepts_no_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its server does not answer, its topic does not exist, or it raises an error; "" if it accepts records."""
+    topic = made(tmp_path)
+    assert refusal(topic) == ""
+    assert refusal(DeltaChannel(tmp_path).topic(topic_plan("others"))) == "the topic `others` does not exist"
+    monkeypatch.setattr(CHANNEL_TYPES["delta"], "check", lambda topics: [DOWN])
+    assert refusal(topic) == "Kafka one:1: the cluster does not answer"
+    monkeypatch.setattr(CHANNEL_TYPES["delta"], "check", lambda topics: 1 // 0)
+    assert refusal(topic) == "integer division or modulo by zero"
 
 
 def test_a_run_names_the_servers_that_do_not_answer(

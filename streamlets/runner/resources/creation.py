@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from blueprint.plan import ApplicationPlan, TopicPlan
 from streamlets.channels.base import Channel, TopicResource
-from streamlets.channels.waiting import unavailable
+from streamlets.channels.waiting import patience_of, unavailable
 from streamlets.runner.resources.outcome import Outcome, attempt
 from streamlets.runner.state_directory.directory import StateDirectory, StateError
 from streamlets.runner.topics import channels_of, contracts_of_writers
@@ -26,7 +26,7 @@ def create_topics(plan: ApplicationPlan, state: StateDirectory, waiting: Callabl
         waiting: called with the servers that are awaited.
     """
     channels = channels_of(plan, state)
-    failed = unavailable(plan.topics, waiting)
+    failed = unavailable(plan.topics, waiting, patience=patience_of(plan))
     for place in sorted({(topic.channel, topic.location) for topic in plan.topics}):
         topics = [topic for topic in plan.topics if (topic.channel, topic.location) == place]
         channel, check = channels[place[0]], failed.get(place)

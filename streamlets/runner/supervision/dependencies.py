@@ -17,9 +17,11 @@ class Dependencies:
         openings: what its inlets require before it starts; without requirements it starts at once.
         ending: the streamlets that end when their producers have ended, after they have read all that these wrote.
         cycles: for each cycle, its streamlets with the outlets whose topics a streamlet of the cycle reads.
+        outlets: the topics whose channels a streamlet waits for before it starts, with the limit of each in seconds.
     """
 
     producers: Mapping[str, Iterable[str]] = field(default_factory=dict)
     openings: Mapping[str, Iterable[Opening]] = field(default_factory=dict)
     ending: Iterable[str] = ()
     cycles: Iterable[Mapping[str, frozenset[str]]] = ()
+    outlets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -163,10 +164,22 @@ class Hung:
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelsAnswered:
+    """The channels of topics were asked whether they accept records of a unit.
+
+    Arguments:
+        refusals: the reasons of those that do not, by topic.
+    """
+
+    unit: UnitId
+    refusals: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """An event that does not change the state of any unit."""
 
     event: Event
 
 
-Fact = Started | Became | Progressed | Ended | Drain | StopNow | Lost | Overlong | Hung | Seen
+Fact = Started | Became | Progressed | Ended | Drain | StopNow | Lost | Overlong | Hung | ChannelsAnswered | Seen

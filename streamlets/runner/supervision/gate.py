@@ -1,9 +1,14 @@
-"""`gate`: whether a unit may start, by what the inlets of its streamlet require of their producers."""
+"""`gate`: whether a unit may start, by what the ports of its streamlet require.
+
+Inlets wait for their producers. When these are there, outlets wait for the channels of their topics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+
+from blueprint.wording import span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +47,14 @@ class Wait:
         ending: the streamlets whose end it waits for, sorted.
         since: when it began to wait, on the clock of `now`.
         until: when it fails, on the same clock; None for never.
+        channels: the topics whose channels it waits for, sorted.
     """
 
     opening: tuple[str, ...]
     ending: tuple[str, ...]
     since: float
     until: float | None = None
+    channels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +64,57 @@ class TimedOut:
     missing: tuple[str, ...]
     within: float
 
+    @property
+    def cause(self) -> str:
+        """The reason why the unit fails."""
+        return f"{', '.join(self.missing)} did not open within {span(self.within)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The unit has waited for too long for the channel of a topic.
+
+    Arguments:
+        topic: the topic.
+        reason: why its channel does not accept records; empty if it has not answered.
+        within: the limit in seconds.
+    """
+
+    topic: str
+    reason: str
+    within: float
+
+    @property
+    def cause(self) -> str:
+        """The reason why the unit fails."""
+        reason = self.reason or "it has not answered"
+        return f"the channel of {self.topic} did not accept records within {span(self.within)}: {reason}"
+
+
+def outlet_gate(
+    limits: Mapping[str, float], refusals: Mapping[str, str], *, since: float, now: float
+) -> Go | Wait | Refused:
+    """Return whether a unit may start whose inlets are open.
+
+    Arguments:
+        limits: how long it waits for the channel of each topic that it writes, in seconds.
+        refusals: the topics whose channels have not accepted records since it began to wait, with their reasons; an
+            empty reason for a channel that has not answered.
+        since: when the unit began to wait for channels, in seconds on a monotonic clock.
+        now: the time on the same clock.
+    """
+    if not refusals:
+        return Go()
+    topic = min(refusals, key=lambda topic: (limits[topic], topic))
+    if since + limits[topic] <= now:
+        return Refused(topic, refusals[topic], limits[topic])
+    return Wait((), (), since, since + limits[topic], tuple(sorted(refusals)))
+
 
 def gate(
     openings: Iterable[Opening], *, opened: Collection[str], ended: Collection[str], since: float, now: float
 ) -> Go | Wait | TimedOut:
-    """Return whether a unit may start.
+    """Return whether the inlets of a unit are open.
 
     Arguments:
         openings: the requirements of its inlets.

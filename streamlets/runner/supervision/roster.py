@@ -8,7 +8,10 @@ from blueprint.wording import counted
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.supervision.cycles import Circulation, circulations
 from streamlets.runner.supervision.dependencies import Dependencies
-from streamlets.runner.supervision.gate import Go, Opening, TimedOut, Wait, gate
+from streamlets.runner.supervision.environment import Environment
+from streamlets.runner.supervision.facts import Unit
+from streamlets.runner.supervision.gate import Go, Opening, Refused, TimedOut, Wait, gate
+from streamlets.runner.supervision.outlets import Outlets
 from streamlets.runner.supervision.watched import FINAL, Runs, Watched
 
 
@@ -16,17 +19,22 @@ class Roster:
     """The units under supervision.
 
     Arguments:
-        watched: the units in topological order.
+        units: the units in topological order.
         dependencies: what streamlets require of each other.
         in_order: whether every inlet requires that its producers have ended, and nothing else. The streamlets of a
             cycle start together, and have ended when no record has come back to one of them.
+        environment: clocks, and where the events go.
 
     Attributes:
         ending: whether the run is being stopped, so that no unit will be resumed.
         hurried: whether units are drained without waiting for their producers.
+        outlets: the waits for the channels of outlets.
     """
 
-    def __init__(self, watched: Iterable[Watched], dependencies: Dependencies, *, in_order: bool) -> None:
+    def __init__(
+        self, units: Iterable[Unit], dependencies: Dependencies, environment: Environment, *, in_order: bool
+    ) -> None:
+        self.outlets = Outlets(dependencies.outlets, environment)
         self._producers = {ref: frozenset(refs) - {ref} for ref, refs in dependencies.producers.items()}
         self._openings = {ref: tuple(required) for ref, required in dependencies.openings.items()}
         self._end_with_producers = frozenset(dependencies.ending)
@@ -37,7 +45,7 @@ class Roster:
             self._end_with_producers = frozenset()
         self._in_order = in_order
         self.ending = self.hurried = False
-        self._set({unit.unit.id: unit for unit in watched})
+        self._set({unit.id: Watched(unit, environment) for unit in units})
 
     def __iter__(self) -> Iterator[Watched]:
         return iter(tuple(self._by_id.values()))
@@ -66,7 +74,7 @@ class Roster:
         producers = self._producers.get(watched.unit.id.streamlet, frozenset())
         return sorted(ref for ref in producers if not all(map(self.over, self.of(ref))))
 
-    def gate(self, watched: Watched, now: float) -> Go | Wait | TimedOut:
+    def gate(self, watched: Watched, now: float) -> Go | Wait | TimedOut | Refused:
         """Return whether a unit may start.
 
         All queries of a streamlet must have ended before a request about the whole streamlet lets one start again.
@@ -79,18 +87,23 @@ class Roster:
             return Wait((), (), now)
         openings = self._openings.get(ref, ())
         producers = frozenset[str]().union(*(opening.producers for opening in openings))
-        return gate(
+        verdict = gate(
             openings,
             opened={ref for ref in producers if all(unit.opened for unit in self.of(ref))},
             ended={ref for ref in producers if self._ended(ref)},
             since=now if watched.waits_since is None else watched.waits_since,
             now=now,
         )
+        if isinstance(verdict, Go):
+            return self.outlets.gate(watched, now)
+        watched.channels = None  # they are asked once the inlets are open
+        return verdict
 
     def described(self, wait: Wait) -> str:
         """Return the reason why a unit waits, with the states of producers that will not open or end by themselves."""
         parts = [", ".join(map(self._named, wait.opening))] if wait.opening else []
         parts += [f"the end of {', '.join(map(self._named, wait.ending))}"] if wait.ending else []
+        parts += [f"the channel{'s' * (len(wait.channels) > 1)} of {', '.join(wait.channels)}"] if wait.channels else []
         return f"waiting for {', and for '.join(parts) or 'its other queries'}"
 
     def _named(self, ref: str) -> str:

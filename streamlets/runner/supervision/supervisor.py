@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from blueprint.wording import counted, span
+from blueprint.wording import counted
 from streamlets.runner.events.run_events import RunStopping, StreamletScaled
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitSplit
@@ -14,6 +14,7 @@ from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import (
     Became,
+    ChannelsAnswered,
     Drain,
     Ended,
     Fact,
@@ -26,7 +27,7 @@ from streamlets.runner.supervision.facts import (
     StopNow,
     Unit,
 )
-from streamlets.runner.supervision.gate import Go, TimedOut, Wait
+from streamlets.runner.supervision.gate import Go, Refused, TimedOut, Wait
 from streamlets.runner.supervision.interruption import Interruptions
 from streamlets.runner.supervision.roster import Roster
 from streamlets.runner.supervision.steering import Steering
@@ -72,7 +73,7 @@ class Supervisor:
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
     ) -> None:
-        self._roster = Roster((Watched(unit, environment) for unit in units), dependencies, in_order=in_order)
+        self._roster = Roster(units, dependencies, environment, in_order=in_order)
         self._steering = Steering(self._roster, drain_within)
         self._interruptions = Interruptions(environment)
         self._in_order = in_order
@@ -181,11 +182,11 @@ class Supervisor:
             case Hung(run, event) if watched := self._current(event.unit, run):
                 self._emit(event)
                 self._interruptions.hung(watched, fact)
+            case ChannelsAnswered(unit, refusals) if watched := self._roster.find(unit):
+                self._roster.outlets.answered(watched, refusals)
             case Seen(event):
                 self._emit(event)
                 self._interruptions.seen(event)
-            case _:
-                pass
 
     def pause(self, streamlet: str, cause: str) -> str:
         """Drain a streamlet's queries and keep them stopped until it is resumed; return the reason for a refusal."""
@@ -236,9 +237,9 @@ class Supervisor:
                 watched.start(self._roster.final_runs(watched))
             case Wait() as wait:
                 watched.wait(wait, self._roster.described(wait))
-            case TimedOut(missing, within):
+            case TimedOut(cause=cause) | Refused(cause=cause):
                 watched.due = None
-                self._retry(watched, Failure(f"{', '.join(missing)} did not open within {span(within)}"))
+                self._retry(watched, Failure(cause))
                 self._after_failure(watched)
 
     def _started(self, watched: Watched) -> None:
@@ -262,11 +263,10 @@ class Supervisor:
             self._steering.finish(watched, "its producers have ended")
 
     def _became(self, watched: Watched, parts: tuple[Unit, ...]) -> None:
-        replicas = watched.replicas
-        queries = [Watched(part, self._environment, due=self._timer(), replicas=replicas) for part in parts]
+        now, replicas = self._timer(), watched.replicas
+        queries = [Watched(part, self._environment, due=now, replicas=replicas, accepted=True) for part in parts]
         self._roster.replace(watched, queries)
-        names = tuple(part.id.part for part in parts)
-        self._emit(UnitSplit(self._clock(), watched.unit.id, names))
+        self._emit(UnitSplit(self._clock(), watched.unit.id, tuple(part.id.part for part in parts)))
         for part in queries:
             if watched.then == "pause":
                 part.pause(watched.because)

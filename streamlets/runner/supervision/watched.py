@@ -20,6 +20,21 @@ Runs = tuple[tuple[UnitId, int], ...]
 """The numbers of the last runs of units that have ended."""
 
 
+@dataclass(slots=True, kw_only=True)
+class ChannelWait:
+    """The wait of a unit for the channels of the topics that it writes.
+
+    Attributes:
+        since: when it began, on the clock of `Watched.due`.
+        refusals: as for `outlet_gate`.
+        ask_at: when the channels are asked again; None while an answer is awaited.
+    """
+
+    since: float
+    refusals: dict[str, str]
+    ask_at: float | None
+
+
 @dataclass(slots=True)
 class Watched:
     """A unit under supervision; each change of its state is emitted as an event.
@@ -42,6 +57,8 @@ class Watched:
         circulated: how many records had come back in its cycle when its current run was started.
         replicas: the number of replicas that was requested for its next start and those after it; None for its setting.
         started_with: the number of replicas of its current run.
+        channels: its wait for the channels of its outlets; None if it does not wait for them.
+        accepted: whether they have accepted records just now, before the start of the unit that it is a part of.
     """
 
     unit: Unit
@@ -64,6 +81,8 @@ class Watched:
     circulated: int = 0
     replicas: int | None = None
     started_with: int | None = None
+    channels: ChannelWait | None = None
+    accepted: bool = False
 
     @property
     def opened(self) -> bool:
@@ -85,7 +104,7 @@ class Watched:
         hook: str = "", lost: bool = False,
     ) -> None:  # fmt: skip
         """Enter a state; see `UnitChanged` for the arguments."""
-        self.state, self.cause, self.waiting, self.waits_since = state, cause, "", None
+        self.state, self.cause, self.waiting, self.waits_since, self.channels = state, cause, "", None, None
         self.has_run = self.has_run or state == "running"
         changed = UnitChanged(
             self.environment.clock(), self.unit.id, state, cause, frames,
@@ -110,7 +129,7 @@ class Watched:
         self.reads_to = reads_to
         self.due = None
         self.run += 1
-        self.launched, self.asked = True, False
+        self.launched, self.asked, self.accepted, self.channels = True, False, False, None
         if self.state == "backing-off":
             self.attempts = self.attempts.restarted()
             self.enter("starting")
@@ -125,7 +144,8 @@ class Watched:
         Arguments:
             waiting: what it waits for, for people.
         """
-        self.due = wait.until
+        asks = (self.channels.ask_at,) if self.channels is not None and wait.channels else ()
+        self.due = min((time for time in (wait.until, *asks) if time is not None), default=None)
         self.waits_since = wait.since if wait.opening or wait.ending else None
         if self.state == "starting" and self.waiting == waiting:
             return

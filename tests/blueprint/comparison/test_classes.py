@@ -20,7 +20,7 @@ from blueprint.comparison import (
     compare,
     worst,
 )
-from blueprint.comparison.describing import OPENING, SUPERVISION, changed_settings
+from blueprint.comparison.describing import OFFERING, OPENING, SUPERVISION, changed_settings
 from blueprint.core_settings import ApplicationSettings, InletSettings, OutletSettings, StreamletSettings
 from tests.blueprint.comparison.described import (
     READING,
@@ -183,6 +183,9 @@ CASES: list[tuple[str, Changed, str, str, tuple[str, ...]]] = [
     ("supervision", same_but("mean", supervision={"on-stuck": "restart"}), "change-supervision", "safe", ()),
     ("end", same_but("mean", supervision={"end": "when-producers-end"}), "change-supervision", "safe", ()),
     ("sequential", same_but("mean", inlets=inlet(APP, "mean", "in", opening={"sequential": True})),
+     "change-port-settings", "safe", ()),
+    ("open-timeout of an outlet",
+     same_but("mean", outlets=outlet(APP, "mean", "out", opening={"open-timeout": "30 seconds"})),
      "change-port-settings", "safe", ()),
     ("return", same_but("mean", outlets=outlet(APP, "mean", "out", returns="n < 5")), "change-port-settings",
      "new-records", ()),
@@ -347,7 +350,7 @@ def test_the_worst_comes_first() -> None:
 COMPARED = {
     StreamletSettings: {"trigger", "queries", "retry", "spark", "replicas", "source_evolution", *SUPERVISION},
     InletSettings: {"max_records", "starting", *OPENING},
-    OutletSettings: {"on_invalid", "extra", "partition_by"},
+    OutletSettings: {"on_invalid", "extra", "partition_by", *OFFERING},
     ApplicationSettings: {"application", "spark"},
 }
 """The settings whose changes have a class. Settings of topics are compared by their keys."""

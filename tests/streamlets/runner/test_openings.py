@@ -10,7 +10,7 @@ import pytest
 from blueprint.core_settings import InletSettings, StreamletSettings
 from blueprint.plan import ApplicationPlan, InletPlan, OutletPlan, StreamletPlan
 from blueprint.quantities import Duration
-from streamlets.runner.openings import cycles_of, ending_in, openings_of
+from streamlets.runner.openings import cycles_of, dependencies_of, ending_in, openings_of
 from streamlets.runner.supervision.gate import Opening
 from tests.streamlets.channels.topics import READING, topic_plan
 
@@ -117,3 +117,15 @@ def test_cycles_have_the_outlets_that_lead_back() -> None:
         {"try": frozenset({"to-tried"}), "judge": frozenset({"to-again"})},
     ]
     assert cycles_of(ApplicationPlan(name="p", blueprint="", directory=".", streamlets=streamlets[:1], topics=())) == ()
+
+
+def test_outlets_with_a_limit_wait_for_their_channels() -> None:
+    """By topic; an outlet without `open-timeout` waits for nothing."""
+    descriptor: Any = None
+    outlets = (
+        OutletPlan("gauges", "out", None, READING, "readings", open_timeout=_LIMIT),
+        OutletPlan("gauges", "rest", None, READING, "others"),
+    )
+    gauges = StreamletPlan(ref="gauges", class_name="plant.Gauges", descriptor=descriptor, outlets=outlets)
+    plan = ApplicationPlan(name="plant", blueprint="", directory=".", streamlets=(gauges,), topics=())
+    assert dependencies_of(plan).outlets == {"gauges": {"readings": 30.0}}

@@ -14,7 +14,7 @@ from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.environment import Environment
-from streamlets.runner.supervision.facts import Ended, Fact, Progressed, Started, Unit
+from streamlets.runner.supervision.facts import ChannelsAnswered, Ended, Fact, Progressed, Started, Unit
 from streamlets.runner.supervision.gate import Opening
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.failure import Failure
@@ -78,6 +78,7 @@ class Bench:
         openings: Mapping[str, Iterable[Opening]] | None = None,
         ending: Iterable[str] = (),
         cycles: Iterable[Mapping[str, frozenset[str]]] = (),
+        outlets: Mapping[str, Mapping[str, float]] | None = None,
         drain_within: float | None = None,
         fail_fast: bool = False,
         paused: Mapping[str, str] | None = None,
@@ -86,16 +87,18 @@ class Bench:
         self.now = 1000.0
         self.set_back = 0.0  # seconds by which the wall clock was set back
         self.events: list[Event] = []
+        self.questions: list[tuple[UnitId, tuple[str, ...]]] = []
         self.units = {ref: Fake(unit_id(ref), retry or Retry(), bounded) for ref in refs}
         chain = {ref: [before] for before, ref in itertools.pairwise(refs)}
         self.supervisor = Supervisor(
             self.units.values(),
-            Dependencies(chain if producers is None else producers, openings or {}, ending, cycles),
+            Dependencies(chain if producers is None else producers, openings or {}, ending, cycles, outlets or {}),
             Environment(
                 emit=self.events.append,
                 clock=lambda: self.now - self.set_back,
                 timer=lambda: self.now,
                 uniform=uniform,
+                ask_channels=lambda unit, topics: self.questions.append((unit, tuple(topics))),
             ),
             in_order=in_order,
             drain_within=drain_within,
@@ -116,6 +119,11 @@ class Bench:
     def ended(self, ref: str, failure: Failure | None = None) -> None:
         self.units[ref].up = False
         self.supervisor.handle(Ended(self.units[ref].id, self.units[ref].run, failure))
+        self.supervisor.tick()
+
+    def answered(self, ref: str, **refusals: str) -> None:
+        """Let the channels answer that they accept records of a unit, except these topics."""
+        self.supervisor.handle(ChannelsAnswered(self.units[ref].id, refusals))
         self.supervisor.tick()
 
     def progressed(self, ref: str, rows: int, rows_out: Mapping[str, int] | None = None) -> None:

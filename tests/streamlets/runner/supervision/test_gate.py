@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamlets.runner.supervision.gate import Go, Opening, TimedOut, Wait, gate
+from streamlets.runner.supervision.gate import Go, Opening, Refused, TimedOut, Wait, gate, outlet_gate
 
 _BOTH = ("flights", "weather")
 _ALL = frozenset(_BOTH)
@@ -42,3 +42,29 @@ def test_all_inlets_must_be_open() -> None:
     assert gate(openings, opened=(), ended=(), since=0.0, now=1.0) == Wait(("a", "b"), ("c",), 0.0, 15.0)
     assert gate(openings, opened=(), ended=(), since=0.0, now=15.0) == TimedOut(("a",), 15.0)
     assert gate(openings, opened="ab", ended="c", since=0.0, now=15.0) == Go()
+
+
+@pytest.mark.parametrize(
+    ("refusals", "now", "expected"),
+    [
+        ({}, 500.0, Go()),
+        ({"flights": "", "weather": "down"}, 20.0, Wait((), (), 10.0, 40.0, ("flights", "weather"))),
+        ({"weather": "down"}, 20.0, Wait((), (), 10.0, 70.0, ("weather",))),
+        ({"flights": "", "weather": "down"}, 40.0, Refused("flights", "", 30.0)),
+        ({"weather": "down"}, 70.0, Refused("weather", "down", 60.0)),
+    ],
+)
+def test_an_outlet_waits_for_the_channel_of_its_topic(
+    refusals: dict[str, str], now: float, expected: Go | Wait | Refused
+) -> None:
+    """It waits until all channels accept records, and fails at the first limit of one that does not."""
+    assert outlet_gate({"flights": 30.0, "weather": 60.0}, refusals, since=10.0, now=now) == expected
+
+
+def test_the_reason_of_a_failed_opening() -> None:
+    """It names the producers that are missing, or the topic with the answer of its channel."""
+    assert TimedOut(_BOTH, 5.0).cause == "flights, weather did not open within 5 s"
+    assert Refused("flights", "no broker", 30.0).cause == (
+        "the channel of flights did not accept records within 30 s: no broker"
+    )
+    assert Refused("flights", "", 30.0).cause.endswith("within 30 s: it has not answered")

@@ -15,7 +15,17 @@ from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitStuck
 from streamlets.runner.supervision.dependencies import Dependencies
 from streamlets.runner.supervision.environment import Environment
-from streamlets.runner.supervision.facts import Drain, Ended, Hung, Lost, Overlong, Seen, Started, StopNow
+from streamlets.runner.supervision.facts import (
+    ChannelsAnswered,
+    Drain,
+    Ended,
+    Hung,
+    Lost,
+    Overlong,
+    Seen,
+    Started,
+    StopNow,
+)
 from streamlets.runner.supervision.gate import Opening
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.spark.failure import Failure
@@ -31,13 +41,13 @@ _PATIENCE = 400
 class _Unit(Fake):
     """A unit whose starts are checked."""
 
-    starts: Callable[[str], None] = lambda ref: None
+    starts: Callable[[UnitId], None] = lambda id: None
     drained: bool = False
     last: bool = False
     killed: bool = False
 
     def start(self, run: int, *, last: bool = False, replicas: int | None = None) -> None:
-        self.starts(self.id.streamlet)
+        self.starts(self.id)
         self.drained, self.last, self.killed = False, last, False
         super().start(run, last=last, replicas=replicas)
 
@@ -68,6 +78,8 @@ class _Application:
     events: list[Event] = field(default_factory=list)
     opened: set[str] = field(default_factory=set)
     scaled: dict[str, int] = field(default_factory=dict)
+    questions: list[tuple[UnitId, tuple[str, ...]]] = field(default_factory=list)
+    accepted: set[UnitId] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.random = rng = random.Random(self.seed)
@@ -79,6 +91,11 @@ class _Application:
             self.producers[ref] = sorted(rng.sample(before, rng.randint(0, min(2, index))))
             if self.producers[ref]:
                 self.openings[ref] = list(self._random_openings(self.producers[ref]))
+        self.outlets = {
+            ref: {topic: rng.choice([5.0, 60.0]) for topic in rng.sample(["t0", "t1"], rng.randint(1, 2))}
+            for ref in self.refs
+            if rng.random() < 0.4
+        }
         consumers = [ref for ref in self.refs if self.producers[ref]]
         self.interrupted = {ref for ref in self.refs if rng.random() < 0.8}
         self.ending = {ref for ref in consumers if rng.random() < 0.8}
@@ -91,9 +108,10 @@ class _Application:
                 bounded = not self.producers[ref] and rng.random() < 0.9
                 self.units[UnitId(ref, part)] = _Unit(UnitId(ref, part), retry, bounded, starts=self._check_start)
         self.supervisor = Supervisor(
-            self.units.values(), Dependencies(self.producers, self.openings, self.ending),
+            self.units.values(), Dependencies(self.producers, self.openings, self.ending, (), self.outlets),
             Environment(
-                emit=self._emit, clock=lambda: self.now, timer=lambda: self.now, uniform=lambda: 0.0
+                emit=self._emit, clock=lambda: self.now, timer=lambda: self.now, uniform=lambda: 0.0,
+                ask_channels=lambda unit, topics: self.questions.append((unit, tuple(topics))),
             ),
             in_order=False,
             paused={ref: "paused before" for ref in self.refs if rng.random() < 0.05},
@@ -143,8 +161,11 @@ class _Application:
         """Return whether all units of a streamlet have ended without a failure."""
         return all(self.state(id) in ("completed", "stopped") for id in self._of(ref))
 
-    def _check_start(self, ref: str) -> None:
+    def _check_start(self, id: UnitId) -> None:
         """No unit is started too early."""
+        ref = id.streamlet
+        assert ref not in self.outlets or id in self.accepted, self
+        self.accepted.discard(id)
         for opening in self.openings.get(ref, ()):
             assert len(opening.producers & self.opened) >= min(opening.opened, len(opening.producers)), self
             assert not opening.sequential or all(map(self.ended, opening.producers)), self
@@ -157,7 +178,8 @@ class _Application:
                 assert change.waiting.startswith("waiting for "), (self, id)
                 names = [ref for ref in self.refs if f" {ref}" in change.waiting]
                 assert set(names) <= set(self.producers[id.streamlet]), (self, id)
-                assert names or change.waiting == "waiting for its other queries", (self, id)
+                channels = "channel" in change.waiting and id.streamlet in self.outlets
+                assert names or channels or change.waiting == "waiting for its other queries", (self, id)
 
     def step(self) -> None:
         """Let one thing happen."""
@@ -176,6 +198,8 @@ class _Application:
             actions += [lambda: self._is_stuck(unit)] * 2
             actions += [lambda: self._start_succeeds(unit)] * 4
             actions += [lambda: self._end(unit, rng.choice([None, None, None, BROKEN, BROKEN, _FATAL]))] * 4
+        if self.questions:
+            actions += [lambda: self._answer(accepts=rng.random() < 0.5)] * 4
         if rng.random() < 0.02:
             actions = [self._lose_spark]
         if rng.random() < 0.01:
@@ -189,6 +213,13 @@ class _Application:
         """Let time pass."""
         self.now += seconds
         self.supervisor.tick()
+
+    def _answer(self, *, accepts: bool) -> None:
+        """Answer a question to channels, perhaps after the unit has stopped waiting."""
+        unit, topics = self.questions.pop(self.random.randrange(len(self.questions)))
+        if accepts:
+            self.accepted.add(unit)
+        self.supervisor.handle(ChannelsAnswered(unit, {} if accepts else {topics[0]: "down"}))
 
     def _scale(self, ref: str, replicas: int) -> None:
         if not self.supervisor.scale(ref, replicas, "scaled"):
@@ -230,6 +261,9 @@ class _Application:
         for _ in range(_PATIENCE):
             self.passes(0)
             before = len(self.events)
+            while self.questions:
+                self._answer(accepts=True)
+                self.supervisor.tick()
             for unit in self.units.values():
                 if unit.up:
                     self._start_succeeds(unit)
