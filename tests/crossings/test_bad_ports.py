@@ -123,7 +123,7 @@ flow.streamlets.step.inlets.in { open-timeout = 30s }
     ids=["a topic without producers", "a writer of another application"],
 )
 def test_nobody_to_wait_for(
-    flow: Flow,
+    flow: Flow,  # noqa: F811 - the fixture
     tmp_path: Path,
     settings: str,
     code: int,
