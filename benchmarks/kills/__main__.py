@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.kills.batch_source import BatchSource
 from benchmarks.kills.channels import Channel, Redis
+from benchmarks.kills.cluster import Cluster
 from benchmarks.kills.drains import Drains
 from benchmarks.kills.finite import Finite
 from benchmarks.kills.harness import Journal, kill_repeatedly, kinds
@@ -56,6 +57,7 @@ TARGETS: dict[str, Callable[..., Target]] = {
     "finite": Finite,
     "sqlite": Channel,
     "redis": Redis,
+    "cluster": Cluster,
 }
 """What can be killed, by name."""
 

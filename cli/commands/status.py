@@ -145,6 +145,8 @@ def _print(state: StateDirectory, current: CurrentStatus, ports: Sequence[PortSt
         _print_streamlets(state, status, now, live=live)
     else:
         print_ports(ports, now)
+    if live:
+        _print_executors(status, now)
     _print_causes(status, now)
 
 
@@ -193,6 +195,15 @@ def _curves(state: StateDirectory, now: float) -> dict[str, str]:
     from streamlets.runner.samples.reading import read_samples
 
     return rates(read_samples(state, now - SECONDS), now)
+
+
+def _print_executors(status: RunStatus, now: float) -> None:
+    """Print the executors of each Spark on a cluster."""
+    from cli.output.executors import executors_line
+
+    for executors in status.executors:
+        of = f" of {', '.join(executors.streamlets)}" if len(status.executors) > 1 else ""
+        click.echo(f"\nexecutors{of}: {executors_line(executors, now)}")
 
 
 def _print_causes(status: RunStatus, now: float) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import get_args
 
 from streamlets.metrics.family import UNIT, Family, Scene, Value, by_name, of_streamlets, of_units
+from streamlets.runner.events.executors import Executors
 from streamlets.runner.events.health import HEALTHS
 from streamlets.runner.events.phases import PHASES
 from streamlets.runner.events.status import State, UnitStatus
@@ -40,6 +41,11 @@ def _records_in(unit: UnitStatus, _: float) -> dict[str, float]:
 def _backlog_age(unit: UnitStatus, now: float) -> dict[str, float]:
     ages = {inlet: max(0.0, now - time) for inlet, time in unit.oldest_unread.items() if unit.backlog.get(inlet)}
     return ages | {inlet: 0.0 for inlet, records in unit.backlog.items() if not records}
+
+
+def _executors(scene: Scene, value: Callable[[Executors], float]) -> Iterator[Value]:
+    for executors in scene.status.executors:
+        yield (executors.streamlets[0],), value(executors)
 
 
 def _phases(unit: UnitStatus, _: float) -> dict[str, float]:
@@ -163,6 +169,16 @@ FAMILIES = (
         name="streamlets_oldest_task_timestamp_seconds", kind="gauge", labels=("streamlet",),
         values=of_streamlets(lambda streamlet: streamlet.tasks.oldest if streamlet.tasks else None),
         help="When the oldest waiting task of a batch source was discovered; only while one waits.",
+    ),
+    Family(
+        name="streamlets_executors", kind="gauge", labels=("streamlet",),
+        values=lambda scene: _executors(scene, lambda executors: executors.number),
+        help="Executors of a driver on a cluster; the streamlet is the first of the driver.",
+    ),
+    Family(
+        name="streamlets_executors_lost", kind="gauge", labels=("streamlet",),
+        values=lambda scene: _executors(scene, lambda executors: executors.lost),
+        help="Executors that the driver has lost since its Spark was started.",
     ),
     Family(
         name="streamlets_topic_size_bytes", kind="gauge", labels=("topic",),

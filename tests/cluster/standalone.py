@@ -249,9 +249,7 @@ class Cluster:
         directory.mkdir(exist_ok=True)
         with without_zip(directory) as home, (directory / "log").open("w") as log:
             spark = str(home or os.environ["SPARK_HOME"])
-            inherited = {
-                key: value for key, value in os.environ.items() if key != "PYTHONPATH" and not key.startswith("SPARK_")
-            }
+            inherited = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
             environment = inherited | {
                 "SPARK_HOME": spark,
                 "SPARK_LOCAL_IP": _HOST,

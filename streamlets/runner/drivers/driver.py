@@ -13,6 +13,7 @@ from streamlets.artifacts.connectors import jars_of
 from streamlets.artifacts.maven import ArtifactError
 from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_rows import Holder, rows_in_state
+from streamlets.runner.drivers.executor_watch import watch_executors
 from streamlets.runner.events.record_events import RowsInState
 from streamlets.runner.events.run_events import SparkStarting, SparkUp
 from streamlets.runner.events.status import UnitId
@@ -32,6 +33,7 @@ from streamlets.spark.settings import SessionPlan
 # The number of concurrent builds and starts; more would only queue up in the JVM.
 _WORKERS = 4
 _JARS = "spark.jars"
+_EXECUTOR_PATIENCE = 60.0
 
 
 class Driver:
@@ -68,6 +70,7 @@ class Driver:
             lambda failure: report(Lost(failure, StreamletUnit.host)),
             session.jvm_log,
             renew=lambda: project.forget_modules(packages),
+            observe=lambda spark, end: watch_executors(spark, context, end, _EXECUTOR_PATIENCE),
         )
         channels = channels_of(plan, context.state)
         shared = SiteContext(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from blueprint.wording import counted
 from streamlets.channels.base import Difference
 from streamlets.runner.events.event import Event, Importance
+from streamlets.runner.events.executors import without
 from streamlets.runner.events.status import RunStatus
 
 
@@ -36,7 +37,8 @@ class SparkStarting(Event):
         return f"starting Spark for {', '.join(self.streamlets)}"
 
     def changed(self, status: RunStatus) -> RunStatus:
-        return replace(status, without_spark=status.without_spark | set(self.streamlets))
+        executors = without(status.executors, self.streamlets)
+        return replace(status, without_spark=status.without_spark | set(self.streamlets), executors=executors)
 
 
 @dataclass(frozen=True, slots=True)

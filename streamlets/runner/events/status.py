@@ -9,6 +9,7 @@ from typing import Literal
 
 from blueprint.wording import span
 from streamlets.runner.events.busy import Spells, busy_ratio
+from streamlets.runner.events.executors import Executors
 from streamlets.runner.events.port_counts import PortCounts
 from streamlets.runner.events.watermark import watermark_time
 
@@ -310,6 +311,7 @@ class RunStatus:
         stopping: whether the run is being drained, or stopped at once.
         without_spark: the streamlets whose Spark is being started.
         scaled: the requested numbers of replicas that differ from the blueprint, by streamlet.
+        executors: the executors of each Spark on a cluster.
     """
 
     application: str = ""
@@ -324,6 +326,7 @@ class RunStatus:
     stopping: Literal["", "draining", "stopping"] = ""
     without_spark: frozenset[str] = frozenset()
     scaled: Mapping[str, int] = field(default_factory=dict)
+    executors: tuple[Executors, ...] = ()
 
     @property
     def streamlets(self) -> tuple[StreamletStatus, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from streamlets.runner.events.executors import Executors
 from streamlets.runner.events.port_counts import PortCounts
 from streamlets.runner.events.status import (
     Hang,
@@ -37,6 +38,7 @@ def to_json(status: RunStatus, now: float) -> dict[str, object]:
         "health": status.health,
         **own,
         "without_spark": sorted(status.without_spark),
+        "executors": [asdict(executors) for executors in status.executors],
         "streamlets": [_streamlet_to_json(streamlet, now) for streamlet in status.streamlets],
     }
 
@@ -52,6 +54,7 @@ def from_json(data: Mapping[str, Any]) -> RunStatus:
         "order": tuple(streamlet["ref"] for streamlet in data["streamlets"]),
         "units": {unit.unit: unit for unit in units},
         "without_spark": frozenset(data["without_spark"]),
+        "executors": tuple(_executors_from_json(executors) for executors in data.get("executors", ())),
     }
     return RunStatus(**_present(RunStatus, data) | derived)
 
@@ -88,6 +91,10 @@ def _unit_from_json(data: Mapping[str, Any], streamlet: str) -> UnitStatus:
     values["frames"] = tuple(data.get("frames", ()))
     values |= {name: tuple(map(tuple, data.get(name, ()))) for name in ("recent", "spells")}
     return UnitStatus(unit=UnitId(streamlet, data["query"]), **values)
+
+
+def _executors_from_json(data: Mapping[str, Any]) -> Executors:
+    return Executors(**{**data, "streamlets": tuple(data["streamlets"])})
 
 
 def _present(status: type[RunStatus | UnitStatus], data: Mapping[str, Any]) -> dict[str, Any]:

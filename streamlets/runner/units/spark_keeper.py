@@ -1,4 +1,4 @@
-"""`SparkKeeper`: the Spark of all units of a driver, started again when its Java process has exited."""
+"""`SparkKeeper`: the Spark of all units of a driver, started again when its Java process has exited, or cannot work."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ class SparkKeeper:
         lost: takes the reason, once and in a thread of its own, when a Spark exits that was not stopped.
         jvm_log: the file with the standard error of its Java process.
         renew: called after a Spark has exited and before the next one starts, to release objects of the old one.
+        observe: called with each Spark that was started, and with a function that ends it for a reason, such as that
+            its cluster has no executors; the reason becomes its failure.
     """
 
     def __init__(
@@ -39,13 +41,16 @@ class SparkKeeper:
         lost: Callable[[Failure], None],
         jvm_log: Path,
         renew: Callable[[], None] = lambda: None,
+        observe: Callable[[Spark, Callable[[str], None]], None] = lambda spark, end: None,
     ) -> None:
         self._start = start
         self._lost = lost
         self._log = jvm_log
         self._renew = renew
+        self._observe = observe
         self._lock = threading.Lock()
         self._stopping = False
+        self._reason = ""  # why the running Spark was ended
         self._spark = self._watched(start())
 
     def spark(self) -> Spark:
@@ -77,7 +82,7 @@ class SparkKeeper:
         """
         process = self._spark.process
         try:
-            return _exit_failure(process.wait(_PATIENCE), self._log)
+            return self._failure_of(process.wait(_PATIENCE))
         except subprocess.TimeoutExpired:
             return None
 
@@ -87,13 +92,26 @@ class SparkKeeper:
         self._spark.stop()
 
     def _watched(self, spark: Spark) -> Spark:
+        self._reason = ""
+
         def wait() -> None:
             code = spark.process.wait()
             if not self._stopping:
-                self._lost(_exit_failure(code, self._log))
+                self._lost(self._failure_of(code))
+
+        def end(reason: str) -> None:
+            if not self._stopping:
+                self._reason = reason
+                spark.process.kill()  # its cluster then ends the application, and with it tasks that still run
 
         threading.Thread(target=wait, name="jvm-watch", daemon=True).start()
+        self._observe(spark, end)
         return spark
+
+    def _failure_of(self, code: int) -> Failure:
+        if self._reason:  # the cluster, and neither the code nor the data of a streamlet
+            return Failure(self._reason, disturbance=True, lost=True)
+        return _exit_failure(code, self._log)
 
 
 def how_it_ended(code: int) -> str:

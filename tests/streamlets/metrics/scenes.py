@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamlets.runner.events.cluster_events import ExecutorsAdded
 from streamlets.runner.events.event import Event, fold
 from streamlets.runner.events.run_events import RunStarted
 from streamlets.runner.events.status import OpenTasks, RunStatus, UnitId
@@ -28,6 +29,7 @@ def full_status(streamlets: int = 1) -> RunStatus:
     spout, source = UnitId("spout"), UnitId("source")
     events: list[Event] = [
         RunStarted(100.0, "plant", ("spout", "source", *names)),
+        ExecutorsAdded(105.0, names, ("0 on host:1",), 1, 2),
         UnitChanged(110.0, spout, "running"),
         UnitProgressed(950.0, spout, None, 0, {"out": 50}),
         UnitChanged(110.0, source, "running"),

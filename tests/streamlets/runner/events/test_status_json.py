@@ -11,6 +11,7 @@ from typing import Any, get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlets.runner.events.cluster_events import ExecutorsAdded
 from streamlets.runner.events.event import Event, fold, json_text
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import (
@@ -133,10 +134,11 @@ def test_the_documentation_has_every_key_of_the_status() -> None:
     """Each key of the status, of a streamlet and of a unit is in a row of the page."""
     page = (Path(__file__).parents[4] / "docs" / "status-json.md").read_text(encoding="utf-8")
     status = fold(RunStatus(), RunStarted(0.0, "app", ("b",)))
+    status = fold(status, ExecutorsAdded(1.0, ("b",), ("0 on h:1",), 1, 2))
     data: Any = {"process": 1} | to_json(fold(status, UnitChanged(1.0, UnitId("b", "out"), "running")), 20.0)
-    (streamlet,) = data["streamlets"]
+    (streamlet,), (executors,) = data["streamlets"], data["executors"]
     documented = set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE))
-    assert {*data, *streamlet, *streamlet["units"][0]} <= documented
+    assert {*data, *executors, *streamlet, *streamlet["units"][0]} <= documented
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.integers(1, 9)), min_size=1, max_size=60))

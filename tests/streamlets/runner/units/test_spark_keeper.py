@@ -112,3 +112,22 @@ def test_lack_of_memory_is_said(tmp_path: Path, code: int, words: str) -> None:
         f"Spark's Java process exited (exit code {code}, out of memory; "
         "increase `spark.driver.memory` in `flow.runtimes.spark`)"
     )
+
+
+def test_an_ended_spark_has_its_reason_as_failure_and_is_replaced(tmp_path: Path) -> None:
+    """The reason is a disturbance, and the next Spark has none. A Spark that is being stopped is not ended."""
+    starts, failures, ends = Starts(), SimpleQueue[Failure](), list[Any]()
+    host = SparkKeeper(starts, failures.put, tmp_path / "jvm.log", observe=lambda spark, end: ends.append((spark, end)))
+    spark, end = ends[0]
+    assert spark is starts.made[0]
+    end("a batch has waited for an executor")
+    failure = failures.get(timeout=300)
+    assert failure == host.failure() == Failure("a batch has waited for an executor", disturbance=True, lost=True)
+    assert host.spark() is starts.made[1]
+    starts.made[1].process.kill()
+    assert failures.get(timeout=300).cause == "Spark's Java process exited (killed by signal 9)"
+    host.spark()
+    host.stop()
+    ends[-1][1]("Spark has stopped")
+    with pytest.raises(Empty):
+        failures.get(timeout=0.2)

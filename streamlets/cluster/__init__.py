@@ -1,0 +1,1 @@
+"""Spark's clusters: what a run must know of the machines that its tasks run on."""
