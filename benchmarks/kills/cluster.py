@@ -110,6 +110,7 @@ class Cluster(Target):
     def _running(self) -> subprocess.Popen[bytes]:
         """Return the run, started if there is none."""
         if self._run is None:
+            self.ledger.feed(1)
             self._run = self.ledger.start(bounded=False)
             self.ledger.wait_until_up(self._run)
         self.ledger.wait_until(self._run, lambda: len(self.cluster.executors()) == len(self.cluster.workers))
