@@ -39,6 +39,7 @@ _SETTINGS = {
     "spark.executor.cores": "1",
     "spark.sql.shuffle.partitions": "3",
     "spark.network.timeout": "30s",  # after which a suspended executor is lost
+    "spark.network.timeoutInterval": "10s",
     "spark.executor.heartbeatInterval": "5s",
 }
 _JAVA = ("-XX:TieredStopAtLevel=1", "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0")

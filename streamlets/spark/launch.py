@@ -96,8 +96,8 @@ def start(
     except (Py4JError, PySparkException, ValueError, OSError) as error:
         with contextlib.suppress(subprocess.TimeoutExpired):
             raise start_failure(process.wait(_EXIT_PATIENCE), plan.jvm_log) from error
-        process.kill()
         cause = str(error.java_exception.toString() if isinstance(error, Py4JJavaError) else error)
+        process.kill()  # not before it has answered
         raise SessionError(
             f"Spark did not start: {cause}", f"check the settings in `flow.runtimes.spark` and see {plan.log_file}"
         ) from error
