@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
-from blueprint.quantities import Duration
+from blueprint.quantities import Duration, MemorySize
 from blueprint.setting import Scope, Setting, SettingNode, by_name, options, section, setting, settings_of, tree_of
 from blueprint.setting_types import (
     BACKOFF,
     BOOLEAN,
     DURATION,
     LABEL,
+    MASTER,
     NUMBER,
     OBJECT,
     OPTIONS,
@@ -27,6 +28,7 @@ from blueprint.setting_types import (
     POSITIVE,
     REPLICAS,
     SCHEMA,
+    SIZE,
     SPARK_OPTIONS,
     STRING,
     STRINGS,
@@ -62,6 +64,9 @@ End = Literal["on-request", "when-producers-end"]
 OnStuck = Literal["report", "restart"]
 """What happens to a streamlet that is stuck: it is reported, or also interrupted and started again."""
 
+Modules = Literal["shared", "files", "image"]
+"""How the application's modules reach executors: from a shared directory, as files of Spark, or in their image."""
+
 LEVELS = ("error", "warning", "note", "off")
 """The levels of findings."""
 
@@ -73,6 +78,8 @@ _ON_INVALID: Codec[OnInvalid] = choice("fail", "dead-letters")
 _EXTRA: Codec[Extra] = choice("fail", "drop")
 _END: Codec[End] = choice("on-request", "when-producers-end")
 _ON_STUCK: Codec[OnStuck] = choice("report", "restart")
+_MODULES: Codec[Modules] = choice("shared", "files", "image")
+_OF_MASTER = "it depends on the kind of the master"
 _OF_CLASS = "the value in the class"
 
 
@@ -82,6 +89,72 @@ class MetricsSettings:
 
     port: int | None = setting(PORT, "The port on which a run serves `/metrics`, `/healthz` and `/readyz`.")
     host: str = setting(STRING, "The address on which a run serves metrics.", "127.0.0.1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretPlace:
+    """Where a secret is: `flow.cluster.secret.<key>`."""
+
+    env: str | None = setting(STRING, "The environment variable of the runner that has the secret.")
+    file: str | None = setting(STRING, "The file that has the secret; a relative path starts next to the blueprint.")
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it names a place."""
+        return bool(self.env or self.file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """The settings of Spark's cluster: `flow.cluster.<key>`. The defaults by kind of master are in `masters.py`."""
+
+    master: str | None = setting(
+        MASTER, "Where Spark runs tasks; `--master` overrides it.", otherwise="all cores of this machine"
+    )
+    driver_host: str | None = setting(
+        STRING, "The address at which executors reach this machine.", otherwise=_OF_MASTER
+    )
+    driver_bind_address: str | None = setting(
+        STRING, "The address on which Spark's driver listens.", otherwise=_OF_MASTER
+    )
+    driver_port: int | None = setting(PORT, "The port of Spark's driver.", otherwise=_OF_MASTER)
+    block_manager_port: int | None = setting(
+        PORT, "The port from which executors fetch blocks of the driver.", otherwise=_OF_MASTER
+    )
+    authenticate: bool | None = setting(
+        BOOLEAN, "Whether the driver and executors prove to each other that they know a secret.", otherwise=_OF_MASTER
+    )
+    encrypt: bool | None = setting(
+        BOOLEAN, "Whether connections and temporary files of Spark are encrypted.", otherwise=_OF_MASTER
+    )
+    secret: SecretPlace = section(SecretPlace)
+    driver_memory: MemorySize | None = setting(SIZE, "The memory of the driver's Java process.", otherwise=_OF_MASTER)
+    cores_max: int | None = setting(
+        POSITIVE,
+        "How many cores of a standalone cluster the application uses; isolated drivers share them.",
+        otherwise="all",
+    )
+    executors: int | None = setting(POSITIVE, "How many executors the application has.", otherwise=_OF_MASTER)
+    executor_cores: int | None = setting(POSITIVE, "How many tasks an executor runs at once.", otherwise=_OF_MASTER)
+    executor_memory: MemorySize | None = setting(
+        SIZE, "The memory of an executor's Java process.", otherwise=_OF_MASTER
+    )
+    task_failures: int | None = setting(
+        POSITIVE, "How often a task may fail before its query fails.", otherwise=_OF_MASTER
+    )
+    shuffle_partitions: int | None = setting(
+        POSITIVE, "How many partitions a shuffle has; a checkpoint with state keeps its number.", otherwise=_OF_MASTER
+    )
+    modules: Modules | None = setting(
+        _MODULES,
+        "How the application's modules reach executors: from a shared directory, as files of Spark, or in their image.",
+        otherwise=_OF_MASTER,
+    )
+    environment: str | None = setting(STRING, "An archive with the Python environment of the executors (`.tar.gz`).")
+    shared: tuple[str, ...] | None = setting(
+        STRINGS, "The directories that this machine and all executors share.", otherwise="not known"
+    )
+    start_timeout: Duration = setting(DURATION, "How long a start waits for the master and for executors.", "2 minutes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +174,7 @@ class ApplicationSettings:
     )
     state_access: Access = setting(_ACCESS, "Who may read the state directory of the application.", "owner")
     metrics: MetricsSettings = section(MetricsSettings)
+    cluster: ClusterSettings = section(ClusterSettings)
     spark: Mapping[str, str] = options(
         SPARK_OPTIONS, "Spark settings of the whole application; the prefix `spark.` is optional.", key="runtimes.spark"
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, is_null, plain
+from blueprint.masters import MASTERS, master_of
 from blueprint.quantities import LARGEST_COUNT, backoff, boolean, duration, memory_size
 from blueprint.spelling import alternatives
 from blueprint.trigger import AvailableNow, ProcessingTime, RealTime, Trigger
@@ -145,6 +146,7 @@ def choice(*choices: T) -> Codec[T]:
 
 
 STRING = Codec("a string", _read_string)
+MASTER = Codec(MASTERS, lambda text: master_of(text).url)
 LABEL = Codec("a name of up to 63 lower-case letters, digits and `-` inside", _read_label)
 WHOLE = Codec("a whole number from 0", _read_whole)
 POSITIVE = Codec("a whole number from 1", _read_positive)

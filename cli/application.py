@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +31,15 @@ class Application:
         conf: files of settings; later files win.
         settings: `key=value` arguments.
         state_root: the directory of `--state-dir`; None for the one next to the blueprint.
+        options: the settings that options of the command override, as `key=value`. They do not identify the
+            application: an upgrade has options of its own.
     """
 
     blueprint: Path
     conf: tuple[str, ...]
     settings: tuple[str, ...]
     state_root: Path | None = None
+    options: tuple[str, ...] = ()
 
     @property
     def directory(self) -> Path:
@@ -96,7 +100,7 @@ class Application:
             self.source,
             catalog=catalog if catalog is not None else ProjectCatalog(),
             conf_files=self.conf,
-            arguments=self.settings,
+            arguments=(*self.settings, *self.options),
             environment=os.environ,
             working_directory=Path.cwd(),
             logic=logic,
@@ -133,6 +137,12 @@ def application(arguments: Sequence[str], conf: Sequence[str]) -> Application:
     if paths and paths[0].startswith("flow.") and not Path(paths[0]).exists():
         raise click.UsageError(f"there is no file `{paths[0]}`; write settings as `key=value`")
     return Application(blueprint_at(Path(paths[0]) if paths else Path()), tuple(conf), settings)
+
+
+def overriding(master: str | None, isolation: str | None = None) -> tuple[str, ...]:
+    """Return the options `--master` and `--isolation` as the settings that they override."""
+    settings = {"flow.cluster.master": master, "flow.isolation": isolation}
+    return tuple(f"{key}={json.dumps(value)}" for key, value in settings.items() if value is not None)
 
 
 SUFFIXES = (".conf", ".yaml", ".yml", ".json")

@@ -35,6 +35,14 @@ def path_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("path", type=click.Path(path_type=Path), default=Path())(command)
 
 
+def master_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `--master`, which overrides the setting `flow.cluster.master`."""
+    return click.option(
+        "--master", metavar="URL",
+        help="The Spark master (default: the setting flow.cluster.master, or all cores of this machine).",
+    )(command)  # fmt: skip
+
+
 def timeout_option(help: str) -> Decorator:
     """Give a command `--timeout`."""
     return click.option("--timeout", type=DurationType(), metavar="DURATION", help=help)

@@ -26,6 +26,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/channels.md",
         "docs/kafka-jars.md",
         "docs/isolation.md",
+        "docs/spark-clusters.md",
         "docs/graph.md",
         "docs/lineage.md",
         "docs/editors.md",

@@ -178,6 +178,14 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "retry-settings": Code(_ERROR, "retry settings contradict each other"),
         "spark-setting-unknown": Code(_WARNING, "Spark does not have a setting"),
     },
+    "Clusters": {
+        "driver-address": Code(_ERROR, "executors on other machines cannot reach the driver"),
+        "cluster-contradiction": Code(_WARNING, "a setting of Spark overrides a setting of the cluster"),
+        "cluster-secret": Code(_ERROR, "the secret of the cluster is not set, or set twice"),
+        "cluster-open": Code(_WARNING, "connections with a cluster on the network are not authenticated"),
+        "cluster-path": Code(_ERROR, "executors on other machines do not see a directory of the application"),
+        "cluster-cores": Code(_ERROR, "the cores of the cluster are too few for the application"),
+    },
     "Logic: with `--plans`": {
         "unknown-column": Code(_ERROR, "the logic names a column that does not exist"),
         "watermark-column": Code(_ERROR, "a watermark is set on a column that is not a timestamp"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value
@@ -118,6 +119,11 @@ def secrets_of_process(plan: ApplicationPlan, environment: Mapping[str, str]) ->
     """Return the secrets of an application's plan and of the environment of a process that runs it."""
     secrets = secrets_of(plan)
     secrets.add(environment_secrets(environment))
+    place = plan.settings.cluster.secret
+    if place.env and place.env in environment:
+        secrets.add((environment[place.env],))
+    if place.file:
+        secrets.follow(Path(plan.directory) / place.file)
     return secrets
 
 

@@ -19,7 +19,7 @@ VARIABLE = r"\$\{([^{}]+)\}"
 _NAMES = re.compile(
     r"(pass(word|wd|phrase|code)|(^|[^a-z])(pg)?pass(?![a-z])|(^|[^a-z])pwd|secret|tokens?(?![a-z])"
     r"|(api|access|private|account|shared|encryption|signing|hmac|master|ssl|tls|client)[-_.]?key(?!(store|manager)))"
-    r"(?!.*[-_.](path|file|location|name)$)|credential|jaas|(^|\.)headers(\.|$)"
+    r"(?!.*[-_.](path|file|location|name|env)$)|credential|jaas|(^|\.)headers(\.|$)"
     r"|(^|[^a-z])(authorization|cookies?)$|user[-_.]?info$|connection[-_.]?string$"
     r"|sasl\.(mechanism\.parameters|oauthbearer\.config)|(^|[^a-z])sas($|[^a-z])|keystore[-_.]key$",
     re.IGNORECASE,

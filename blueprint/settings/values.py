@@ -16,11 +16,13 @@ from blueprint.catalog import ChannelTraits, SparkArtifacts, TopicSettings
 from blueprint.core_settings import (
     SETTINGS,
     ApplicationSettings,
+    ClusterSettings,
     CommonSettings,
     InletSettings,
     MetricsSettings,
     OutletSettings,
     Retry,
+    SecretPlace,
     StreamletSettings,
 )
 from blueprint.diagnostics import Span
@@ -41,7 +43,10 @@ _TOPIC_GROUP = tuple(
 def application_settings(flow: ObjectValue) -> ApplicationSettings:
     """Return the settings of the application."""
     metrics = MetricsSettings(**_set_fields(MetricsSettings, _block(flow, "metrics")))
-    return ApplicationSettings(metrics=metrics, **_set_fields(ApplicationSettings, flow))
+    block = _block(flow, "cluster")
+    secret = SecretPlace(**_set_fields(SecretPlace, _block(block, "secret")))
+    cluster = ClusterSettings(secret=secret, **_set_fields(ClusterSettings, block))
+    return ApplicationSettings(metrics=metrics, cluster=cluster, **_set_fields(ApplicationSettings, flow))
 
 
 def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
-from cli.application import application, application_arguments
+from cli.application import application, application_arguments, overriding
 from cli.groups import imports_modules
-from cli.options import DurationType
+from cli.options import DurationType, master_option
 from cli.output.errors import fail
 from cli.verification.descriptors import CLASSES
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     "setting flow.resources, or keep.",
 )  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--master", metavar="URL", help="The Spark master (default: all cores of this machine).")
+@master_option
 @click.option(
     "--isolation", type=click.Choice(["none", "process"]),
     help="Run all streamlets on one Spark, or each streamlet or group in a process with its own Spark (default: the "
@@ -122,7 +122,7 @@ def run(
     from streamlets.runner.views import ViewContext
 
     environment = dict(os.environ)  # `--plans` starts Spark, which changes it
-    app = replace(application(arguments, conf), state_root=Path(state_dir) if state_dir else None)
+    app = _application(arguments, conf, state_dir, overriding(master, isolation))
     if resources in ("create-only", "delete-only"):
         _settle(app, resources, fresh=fresh, yes=yes, form=form)
     continuation = Continuation(app.state_root, allow, fresh=fresh)
@@ -155,6 +155,13 @@ def run(
         ),
     )
     _run(plan, options, shown, this_run)
+
+
+def _application(
+    arguments: Sequence[str], conf: Sequence[str], state_dir: str | None, options: tuple[str, ...]
+) -> Application:
+    app = application(arguments, conf)
+    return replace(app, state_root=Path(state_dir) if state_dir else None, options=options)
 
 
 def _settle(app: Application, resources: str, *, fresh: bool, yes: bool, form: str) -> NoReturn:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from blueprint.loopback import is_loopback
 from cli.groups import imports_modules
 from cli.options import path_argument
 from cli.output.errors import fail
 from cli.state import state_options
-from streamlets.loopback import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from cli.application import Application, application, application_arguments
+from cli.application import Application, application, application_arguments, overriding
 from cli.groups import imports_modules
+from cli.options import master_option
 from cli.verification.descriptors import CLASSES, against
 from cli.verification.findings import exit_code, report, verify_with_logic
 
@@ -21,6 +23,7 @@ from cli.verification.findings import exit_code, report, verify_with_logic
     show_default=True, help="The output format: findings with source excerpts, one line per finding, GitHub Actions "
     "annotations, JSON, or SARIF for code scanning.",
 )  # fmt: skip
+@master_option
 @click.option("--plans", is_flag=True, help="Also build the streamlets' logic on empty streams; needs Spark.")
 @click.option(
     "--against", "older", type=click.Path(path_type=Path), metavar="PATH",
@@ -34,8 +37,8 @@ from cli.verification.findings import exit_code, report, verify_with_logic
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: include unsafe fixes, which guess names.")
 @click.option("--diff", is_flag=True, help="Show the changes of --fix as a diff, and change nothing.")
 def verify(
-    arguments: Sequence[str], conf: Sequence[str], form: str, plans: bool, older: Path | None, allow: str, fix: bool,
-    unsafe_fixes: bool, diff: bool,
+    arguments: Sequence[str], conf: Sequence[str], form: str, master: str | None, plans: bool, older: Path | None,
+    allow: str, fix: bool, unsafe_fixes: bool, diff: bool,
 ) -> None:  # fmt: skip
     """Check a blueprint, its streamlets, contracts and settings.
 
@@ -47,7 +50,7 @@ def verify(
     """
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix or --diff")
-    app = application(arguments, conf)
+    app = replace(application(arguments, conf), options=overriding(master))
     compared = against(older, allow) if older is not None else None
     if diff:
         raise SystemExit(_show_diff(app, unsafe=unsafe_fixes))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from streamlets.loopback import is_loopback
+from blueprint.loopback import is_loopback
 
 MOST_CONNECTIONS = 32
 """Connections at one time; further ones are closed at once."""

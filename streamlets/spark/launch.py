@@ -16,15 +16,17 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from streamlets.spark.auth_secret import require_secret, secret_settings
 from streamlets.spark.callback_server import open_callback_server
 from streamlets.spark.class_archive import archive_options
+from streamlets.spark.cluster_settings import LOOPBACK
 from streamlets.spark.functions import renew_functions
 from streamlets.spark.java import launch_failure, require_java, start_failure
 from streamlets.spark.launch_files import launch_files
 from streamlets.spark.output import append, forward, keep
 from streamlets.spark.session import SessionError, Spark
 from streamlets.spark.settings import SessionPlan, defaults, log_settings, machine_memory
-from streamlets.spark.spark_home import without_zip
+from streamlets.spark.spark_home import installed_zips, without_zip
 
 # Seconds to wait for the standard error of a Java process that did not start.
 _LOG_PATIENCE = 5.0
@@ -54,7 +56,7 @@ def start(
     # The files of a killed process are unused: this driver has a single Spark, which has not started yet.
     shutil.rmtree(plan.temporary, ignore_errors=True)
     plan.temporary.mkdir(parents=True, exist_ok=True)
-    settings = defaults(plan, os.cpu_count() or 1, machine_memory()) | dict(plan.settings)
+    settings = _settings(plan)
     log4j = plan.scratch / "log4j2.properties"
     # In a JVM without memory, threads end and queries hang. If it exits, it is started again and its queries resume.
     own_options = _java_options(settings)
@@ -77,8 +79,7 @@ def start(
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     logging.getLogger().addFilter(_is_not_from_py4j)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    # Clients of YARN send the zip to its machines.
-    ours = settings["spark.master"] != "yarn" and "spark.pyspark.python" not in settings
+    ours = "spark.pyspark.python" not in plan.settings
     with contextlib.ExitStack() as launching:
         home = launching.enter_context(without_zip(plan.scratch)) if ours else None
         options = (*archive_options(home, own_options), *java_options)
@@ -101,6 +102,19 @@ def start(
         raise SessionError(
             f"Spark did not start: {cause}", f"check the settings in `flow.runtimes.spark` and see {plan.log_file}"
         ) from error
+
+
+def _settings(plan: SessionPlan) -> dict[str, str]:
+    """Return the settings of Spark, with the secret of its cluster.
+
+    Raises:
+        SessionError: the secret is not known, or Spark has no such master.
+    """
+    master = plan.spark_master
+    of_cluster = secret_settings(plan.cluster) if master is not None and master.kind != "local" else {}
+    settings = defaults(plan, os.cpu_count() or 1, machine_memory()) | of_cluster | dict(plan.settings)
+    require_secret(settings)
+    return settings
 
 
 def _silence(context: Any) -> None:
@@ -172,5 +186,7 @@ def _environment(plan: SessionPlan, settings: Mapping[str, str]) -> None:
     path = [*plan.python_path, *(entry for entry in inherited if entry not in plan.python_path)]
     if path:
         os.environ["PYTHONPATH"] = os.pathsep.join(path)
-    if settings["spark.master"].startswith("local"):
-        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if settings.get("spark.driver.bindAddress") == LOOPBACK:
+        os.environ["SPARK_LOCAL_IP"] = LOOPBACK  # Spark's servers besides the driver's listen there, too
+    if settings["spark.master"] == "yarn":
+        os.environ.setdefault("PYSPARK_ARCHIVES_PATH", ",".join(map(str, installed_zips())))

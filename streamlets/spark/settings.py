@@ -8,7 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from blueprint.core_settings import ClusterSettings
+from blueprint.masters import MASTERS, Master, default_of, master_of
 from streamlets.api.building import SOURCE_EVOLUTION
+from streamlets.spark.cluster_settings import LOOPBACK, cluster_settings
+from streamlets.spark.session import SessionError
 
 # How often an idle query polls its sources. Spark's default of 10 ms costs 0.13 cores for 4 queries, 500 ms 0.02.
 _POLLING_DELAY = "250ms"
@@ -19,6 +23,7 @@ _STOP_TIMEOUT = "30s"
 _WORKER_TIMEOUT = "120s"
 _GIB = 1024**3
 _IN_ONE_PROCESS = re.compile(r"local(\[|$)")
+_MASTER = "spark.master"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class SessionPlan:
         python_path: the directories that drivers and workers import modules from.
         settings: the Spark settings of the application, which override the defaults.
         sparks: how many Sparks share the memory of this machine.
+        cluster: the settings of the cluster; paths are absolute.
     """
 
     application: str
@@ -42,6 +48,23 @@ class SessionPlan:
     python_path: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     sparks: int = 1
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
+
+    @property
+    def spark_master(self) -> Master | None:
+        """The master that is set, of which Spark's own setting takes precedence; None if there is none.
+
+        Raises:
+            SessionError: Spark has no such master.
+        """
+        url = self.settings.get(_MASTER) or self.master
+        try:
+            return master_of(url) if url is not None else None
+        except ValueError as error:
+            cause = f": {error}" if str(error) else ""
+            raise SessionError(
+                f"invalid Spark master `{url}`{cause}", f"a master must be {MASTERS}", setting=_MASTER
+            ) from None
 
     @property
     def temporary(self) -> Path:
@@ -65,16 +88,21 @@ def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
     Arguments:
         cores: the number of cores of the machine.
         memory: the memory of the machine in bytes.
+
+    Raises:
+        SessionError: Spark has no such master.
     """
-    master = plan.master or f"local[{cores},4]"  # plain `local[N]` never retries a task
+    cluster = plan.cluster
+    master = plan.spark_master or master_of(f"local[{cores},4]")  # plain `local[N]` never retries a task
+    heap = cluster.driver_memory.bytes // 1024**2 if cluster.driver_memory else _heap(memory // 1024**2, plan.sparks)
     settings = {
-        "spark.master": master,
+        _MASTER: master.url,
         "spark.app.name": plan.application,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(plan.temporary),
         "spark.sql.warehouse.dir": str(plan.scratch / "warehouse"),
-        "spark.executorEnv.PYTHONPATH": os.pathsep.join(plan.python_path),
+        "spark.driver.memory": f"{heap}m",
         "spark.python.authenticate.socketTimeout": _WORKER_TIMEOUT,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -88,14 +116,17 @@ def defaults(plan: SessionPlan, cores: int, memory: int) -> dict[str, str]:
         # A query with several watermarks uses the slowest, so that no rows of an inlet with a backlog are late.
         "spark.sql.streaming.multipleWatermarkPolicy": "min",
     }
-    if master.startswith("local"):
+    if master.kind == "local":
         settings |= {
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.memory": f"{_heap(memory // 1024**2, plan.sparks)}m",
-            "spark.sql.shuffle.partitions": str(_local_cores(master, cores)),
+            "spark.driver.bindAddress": LOOPBACK,
+            "spark.driver.host": LOOPBACK,
+            "spark.sql.shuffle.partitions": str(cluster.shuffle_partitions or _local_cores(master.url, cores)),
         }
-    if _IN_ONE_PROCESS.match(master):
+    else:
+        settings |= cluster_settings(cluster, master)
+    if (cluster.modules or default_of("modules", master.kind) or "shared") == "shared":
+        settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(plan.python_path)
+    if _IN_ONE_PROCESS.match(master.url):
         settings["spark.authenticate"] = "true"  # with a random secret that stays in the Java process
     return settings
 

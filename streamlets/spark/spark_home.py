@@ -32,7 +32,7 @@ _START = Path("python", "lib", "pyspark.zip", "pyspark", "__init__.py")
 def without_zip(directory: Path) -> Iterator[Path | None]:
     """Have Spark start from a home without the zip until the context is left, unless SPARK_HOME is set.
 
-    Only for a driver whose Python processes use this Python. On a cluster, executors have homes of their own.
+    Only for a driver whose Python processes use this Python. Executors have homes of their own.
 
     Arguments:
         directory: where the home is created if the user's cache cannot be written, or another user can change it. It
@@ -63,6 +63,11 @@ def installed_home() -> Path:
 
     installed = f"{_pyspark()} {pyspark.__version__}"
     return _homes() / hashlib.sha256(installed.encode()).hexdigest()[:16]
+
+
+def installed_zips() -> tuple[Path, ...]:
+    """Return the zips of the installed PySpark, which Spark sends to the machines of YARN."""
+    return tuple(sorted((_pyspark() / "python" / "lib").glob("*.zip")))
 
 
 def delete_stale_homes() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from blueprint.diagnostics import Diagnostic
 from blueprint.model.draft import Draft
 from blueprint.verification.rules import (
+    clusters,
     commands,
     connections,
     contracts,
@@ -103,4 +104,9 @@ RULES: tuple[Rule, ...] = (
     settings.real_time_intervals,
     replicas.replicas_in_real_time,
     replicas.replicas_without_effect,
+    clusters.driver_addresses,
+    clusters.contradictions,
+    clusters.secrets,
+    clusters.shared_paths,
+    clusters.cores,
 )

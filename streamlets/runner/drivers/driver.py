@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from blueprint.core_settings import ClusterSettings
 from blueprint.plan import ApplicationPlan
 from streamlets.api.hooks import StopCause
 from streamlets.artifacts.connectors import jars_of
@@ -125,7 +127,7 @@ def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | Non
     """Return the settings of the Spark of an application.
 
     Arguments:
-        master: Spark's master; None for this machine.
+        master: Spark's master; None for the one of the settings, or this machine.
 
     Raises:
         SessionError: the jars for Spark cannot be had.
@@ -136,9 +138,20 @@ def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | Non
         application=plan.name,
         logs=state.logs.absolute(),
         scratch=state.scratch.absolute(),
-        master=master,
+        master=master or plan.settings.cluster.master,
         python_path=(str(directory), str(directory / "src")),
         settings={**plan.settings.spark, _JARS: ",".join(jars)} if jars else plan.settings.spark,
+        cluster=_with_absolute_paths(plan.settings.cluster, directory),
+    )
+
+
+def _with_absolute_paths(cluster: ClusterSettings, directory: Path) -> ClusterSettings:
+    """Return the settings of the cluster with paths that do not depend on the working directory."""
+    file, environment = cluster.secret.file, cluster.environment
+    return replace(
+        cluster,
+        secret=replace(cluster.secret, file=str(directory / file) if file else None),
+        environment=str(directory / environment) if environment else None,
     )
 
 

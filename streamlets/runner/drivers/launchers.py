@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Protocol
 
-from blueprint.core_settings import Isolation
+from blueprint.core_settings import ClusterSettings, Isolation
+from blueprint.wording import counted
 from streamlets.runner.drivers.driver import Driver, session_plan
-from streamlets.runner.drivers.groups import driver_plans
+from streamlets.runner.drivers.groups import DriverPlan, driver_plans
 from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import PROGRAM, Process
 from streamlets.runner.drivers.remote import DriverProcess
@@ -21,7 +22,9 @@ from streamlets.runner.events.record_events import RowsInState
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import Host, HostContext
 from streamlets.runner.supervision.facts import Unit
+from streamlets.spark.cluster_settings import CORES_MAX
 from streamlets.spark.java import require_java
+from streamlets.spark.session import SessionError
 
 
 class Launcher(Protocol):
@@ -44,13 +47,14 @@ def driver_processes(context: HostContext) -> Host:
     """Start a process with a Spark of its own for each group of streamlets; they are starting on return."""
     require_java()
     drivers_planned = driver_plans(context.plan)
+    shares = cluster_shares(context, drivers_planned)
     turn = threading.Semaphore(os.cpu_count() or 1)
     processes = []
     for driver in drivers_planned:
         session = session_plan(driver.plan, context.state, context.master)
         session = replace(
             session, logs=session.logs / driver.name, scratch=session.scratch / driver.name,
-            sparks=len(drivers_planned), application=f"{context.plan.name}.{driver.name}",
+            sparks=len(drivers_planned), application=f"{context.plan.name}.{driver.name}", cluster=shares[driver.name],
         )  # fmt: skip
         assignment = Assignment(driver.name, driver.plan, context.state, session, context.bounded)
         begin = partial(Process, PROGRAM, driver.name, turn=turn)
@@ -60,6 +64,33 @@ def driver_processes(context: HostContext) -> Host:
     drivers = DriverProcesses(tuple(processes))
     drivers.begin(context.resting)
     return drivers
+
+
+def cluster_shares(context: HostContext, drivers: Sequence[DriverPlan]) -> dict[str, ClusterSettings]:
+    """Return the settings of the cluster of each driver, by name. On a standalone cluster they share the cores.
+
+    Raises:
+        SessionError: there are too few cores, or their number is not set: then the first driver would take all.
+    """
+    sessions = {driver.name: session_plan(driver.plan, context.state, context.master) for driver in drivers}
+    settings = {name: session.cluster for name, session in sessions.items()}
+    sharing = [
+        name for name, session in sessions.items()
+        if session.spark_master is not None
+        and session.spark_master.kind == "standalone" and CORES_MAX not in session.settings
+    ]  # fmt: skip
+    if len(sharing) < 2 and (not sharing or len(drivers) < 2):
+        return settings
+    cores = settings[sharing[0]].cores_max
+    if cores is None or cores < len(sharing):
+        have = "all cores of the cluster" if cores is None else counted(cores, "core")
+        raise SessionError(
+            f"{counted(len(sharing), 'driver')} share {have}, and each needs one that the others do not take",
+            "set `flow.cluster.cores-max` to a number for all of them, or put streamlets into the same group",
+        )
+    each, more = divmod(cores, len(sharing))
+    shares = {name: each + (number < more) for number, name in enumerate(sharing)}
+    return settings | {name: replace(settings[name], cores_max=share) for name, share in shares.items()}
 
 
 LAUNCHERS: Mapping[Isolation, Launcher] = {"none": one_driver, "process": driver_processes}

@@ -368,6 +368,7 @@ NOT_COMPARED = {
         "resources": "what a run creates and deletes, which each start decides",
         "state_access": "who may read the state directory",
         "metrics": "where a run serves its metrics",
+        "cluster": "where Spark runs tasks; a checkpoint keeps its number of shuffle partitions",
     },
 }
 """The others, and why."""

@@ -82,7 +82,7 @@ def test_a_server_that_runs_is_left() -> None:
 @pytest.mark.parametrize(
     ("master", "expected"),
     [(None, "true"), ("local", "true"), ("local[2]", "true"), ("local[*,3]", "true"), ("local-cluster[1,1,1024]", None),
-     ("spark://host:7077", None), ("yarn", None)],
+     ("spark://host:7077", "false"), ("yarn", "true")],
 )  # fmt: skip
 def test_authentication_is_the_default_on_this_machine(tmp_path: Path, master: str | None, expected: object) -> None:
     """Spark makes a secret by itself if everything is in one process; on a cluster its users configure one."""

@@ -38,9 +38,3 @@ def test_several_share_the_memory(tmp_path: Path) -> None:
     plan = _plan(tmp_path)
     memory = [defaults(replace(plan, sparks=n), 2, 24 * GIB)["spark.driver.memory"] for n in (1, 2, 4, 8, 40)]
     assert memory == ["6144m", "6144m", "3072m", "1536m", "1024m"]
-
-
-def test_clusters_must_reach_the_driver(tmp_path: Path) -> None:
-    """On a cluster nothing is bound to loopback, and memory and partitions are those of the cluster."""
-    found = defaults(_plan(tmp_path, "spark://host:7077"), cores=6, memory=16 * GIB)
-    assert not {"spark.driver.bindAddress", "spark.driver.memory", "spark.sql.shuffle.partitions"} & set(found)
