@@ -36,6 +36,13 @@ def drain(query: StreamingQuery, sleep: Callable[[float], None] = time.sleep) ->
         query.stop()
 
 
+def process_all(query: StreamingQuery) -> None:
+    """Process all available data, then stop: the bounded run of a query that its author started with a trigger."""
+    if query.isActive:
+        query.processAllAvailable()
+        query.stop()
+
+
 def is_down(query: StreamingQuery) -> bool:
     """Return whether a query has ended. A draining query is not `isActive`, although its last batch is running."""
     return not query.isActive and not _execution(query).queryExecutionThread().isAlive()

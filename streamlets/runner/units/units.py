@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from blueprint.core_settings import Retry
@@ -25,9 +26,10 @@ from streamlets.runner.units.hooks import HookError
 from streamlets.runner.units.progress import progressed
 from streamlets.runner.units.site import LoadError, Site
 from streamlets.runner.units.stack_frames import authors_frames, sparks_frames
-from streamlets.spark.drain import drain, is_down
+from streamlets.spark.drain import drain, is_down, process_all
 from streamlets.spark.failure import Failure, failure_of, failure_of_text, text_of
 from streamlets.spark.listener import Claim, reports_after
+from streamlets.spark.starting import await_sources
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -181,6 +183,15 @@ class _SparkUnit:
             Claim(lambda report: self._progress(report, run, started), lambda text: self._over(run_id, run, text)),
         )
 
+    def _await_sources(self) -> None:
+        """Keep the worker until the queries have found their sources, so that few start at the same time."""
+        for started in list(self._queries.values()):
+            with contextlib.suppress(Exception):  # Spark has exited, or the query has ended: both are reported
+                await_sources(started.query, partial(self._is_wanted, started))
+
+    def _is_wanted(self, started: _StartedQuery) -> bool:
+        return started.alive and not self._stopping
+
     def _progress(self, report: Mapping[str, Any], run: int, started: _StartedQuery) -> None:
         batch, name = int(report["batchId"]), started.name
         with self._lock:
@@ -290,6 +301,7 @@ class QueryUnit(_SparkUnit):
             self._report(Started(self.id, run))
             if stop:
                 self._end_all(_stop, self._queries)
+            self._await_sources()
 
         self._guarded(run, work)
 
@@ -362,7 +374,8 @@ class StreamletUnit(_SparkUnit):
         elif stop:
             self._end_all(_stop, queries)
         elif self._ends:
-            self._workers.submit(lambda: self._end_all(_process_all, queries))
+            self._workers.submit(lambda: self._end_all(process_all, queries))
+        self._await_sources()
 
     def _query_over(self, run: int, failure: Failure | None) -> None:
         with self._lock:
@@ -379,13 +392,6 @@ class StreamletUnit(_SparkUnit):
 
 def _stop(query: StreamingQuery) -> None:
     query.stop()
-
-
-def _process_all(query: StreamingQuery) -> None:
-    """Process all available data, then stop: the bounded run of a query that the author started with a trigger."""
-    if query.isActive:
-        query.processAllAvailable()
-        query.stop()
 
 
 def _all_writes(built: tuple[StreamingWrite | StreamingQuery, ...]) -> TypeGuard[tuple[StreamingWrite, ...]]:

@@ -53,6 +53,7 @@ class FakeQuery:
     isActive: bool = True  # noqa: N815
     name: str = ""
     stop: Callable[[], None] = lambda: None
+    status: dict[str, str] = field(default_factory=lambda: {"message": "Waiting for data to arrive"})
 
     def exception(self) -> None:
         """It never fails."""
@@ -280,6 +281,38 @@ def test_a_query_that_another_process_had_built_is_started() -> None:
     failure = _next(facts, Ended).failure
     assert failure is not None
     assert failure.fatal
+
+
+def test_the_next_query_starts_when_the_one_before_has_found_its_sources() -> None:
+    """A worker starts them one after the other: the processes that plan for them do not all start at once."""
+    facts, workers, calls = SimpleQueue[Fact](), Workers(1), list[str]()
+
+    class Starting:
+        def __init__(self, name: str) -> None:
+            self.runId = self.name = name
+
+        @property
+        def status(self) -> dict[str, str]:
+            calls.append(f"{self.name} looks")
+            found = calls.count(f"{self.name} looks") == 3
+            return {"message": "Waiting for data to arrive" if found else "Getting offsets from PythonMicroBatchStream"}
+
+    def unit(name: str) -> QueryUnit:
+        query: Any = Starting(name)
+        site: Any = FakeSite(query, {})
+
+        def start(write: StreamingWrite, *, last: bool) -> Any:
+            calls.append(f"{name} starts")
+            return query
+
+        site.start = start
+        write: Any = StreamingWrite("out", None)  # type: ignore[arg-type]
+        return QueryUnit(UnitId(name, "out"), site, Retry(), workers, facts.put, lambda _, text: None, write)
+
+    for each in (unit("a"), unit("b")):
+        each.start(1)
+    assert {_next(facts, Started).unit.streamlet for _ in range(2)} == {"a", "b"}
+    assert calls[:5] == ["a starts", "a looks", "a looks", "a looks", "b starts"]
 
 
 def test_a_last_run_is_built_for_its_end() -> None:
