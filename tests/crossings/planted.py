@@ -49,11 +49,11 @@ class Planter:
 
     def settings(self) -> str:
         """Return settings with every secret key in them, as the fields of an object in HOCON."""
-        return ", ".join(f'"{key}" = "{self.secret()}"' for key in SECRET_KEYS)
+        return ",\n".join(f'"{key}" = "{self.secret()}"' for key in SECRET_KEYS)
 
     def urls(self) -> str:
         """Return settings with a secret in each form of address."""
-        return ", ".join(f'address-{n} = "{url.format(self.secret())}"' for n, url in enumerate(URLS))
+        return ",\n".join(f'address-{n} = "{url.format(self.secret())}"' for n, url in enumerate(URLS))
 
 
 def found_in(text: str) -> set[str]:

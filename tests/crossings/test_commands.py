@@ -72,8 +72,8 @@ STARTS_SPARK = {"run"}
 ONLY_CONTENT = {"config", "put", "streamlets", "tail", "topics acls"}
 """Commands whose answer may be settings, classes, records or an empty list alone."""
 
-ONCE = {"completion", "doctor", "explain", "new", "schema"}
-"""Commands that depend on the machine at most, not on the state of the application: called for one state only."""
+ONCE = {"completion", "doctor", "explain", "lineage", "new", "schema"}
+"""Commands that do not depend on the state of the application: called for one state only."""
 
 
 COMMANDS = dict(leaves(flow_command, click.Context(flow_command)))

@@ -95,12 +95,14 @@ class NeverReturns(ByHand):
     """A triggerer whose `start` does not return."""
 
     def start(self, trigger: Trigger) -> None:
+        Found.entered.set()
         Found.resume.wait(60)
 
 
 class Found(BatchSource):
     """Discovers the words of its event. `wait` holds a discovery up; `boom` makes it fail, once."""
 
+    entered = threading.Event()
     resume = threading.Event()
     failures: list[str] = []  # noqa: RUF012 - a fixture replaces it
     events: list[str] = []  # noqa: RUF012 - a fixture replaces it
@@ -132,6 +134,7 @@ class NeverOpens(Found):
     """A source whose `open` does not return."""
 
     def open(self, config: Any, context: SourceContext) -> None:
+        Found.entered.set()
         Found.resume.wait(60)
 
 
@@ -139,6 +142,7 @@ class NeverOpens(Found):
 def reset() -> Iterator[None]:
     """Reset what the classes share."""
     ByHand.started, Found.events, Found.failures, Found.closed = [], [], [], 0
+    Found.entered.clear()
     Found.resume.clear()
     InThread.raises.clear()
     yield
@@ -437,6 +441,7 @@ def test_code_that_never_returns_is_stuck(
     """A triggerer must return at once from `start`. A source that is being opened is still `starting`."""
     run = Run(tmp_path, topic, name=name, source=source, stuck_after="10 ms")
     run.unit.start(1)
+    wait_until(lambda: Found.entered.is_set(), 60, "the code is called")
     run.check_until(lambda: run.hung != [])
     (hung,) = run.hung
     assert (hung.event.what, hung.event.frames[-1].rpartition(" in ")[2]) == (what, function)
