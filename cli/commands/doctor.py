@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from blueprint.wording import counted
-from cli.application import application, application_arguments
+from cli.application import application, application_arguments, overriding
 from cli.groups import imports_modules
-from cli.options import format_option
+from cli.options import format_option, master_option
 
 if TYPE_CHECKING:
     from cli.application import Application
@@ -35,22 +37,27 @@ _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
     help="Archive Java's classes in the cache, with which Spark starts in less time. It takes a minute or two, once "
     "per environment.",
 )  # fmt: skip
+@master_option
 @format_option()
 def doctor(
-    arguments: Sequence[str], conf: Sequence[str], state_dir: Path | None, fetch: bool, prepare: bool, form: str
-) -> None:
+    arguments: Sequence[str], conf: Sequence[str], state_dir: Path | None, fetch: bool, prepare: bool,
+    master: str | None, form: str,
+) -> None:  # fmt: skip
     """Check what a run needs: Java, Python, packages, jars, servers, disk and clock.
 
     PATH is a blueprint or its directory (default: the working directory). Without a blueprint there, only the machine
     is checked. Otherwise the streamlets' modules are imported, and the servers of the topics are asked for an answer.
-    Nothing is started or changed.
+    Nothing is started or changed, except with a master of a cluster, of --master or the settings: then Spark is
+    started, and one task for each executor reports whether it has what the application needs.
 
     The exit code is 0 if a run can start (warnings do not prevent it), 1 if an error would prevent it, and 2 if the
     arguments are wrong.
     """
-    app = application(arguments, conf)
+    app = replace(application(arguments, conf), options=overriding(master))
     if not app.exists and (arguments or conf):
         raise click.UsageError(f"there is no blueprint or settings file to check: {app.blueprint}")
+    if master is not None and not app.exists:
+        raise click.UsageError(f"--master needs an application: there is no {app.blueprint}")
     checks = []
     for check in _checks(app, state_dir, fetch=fetch, prepare=prepare):
         checks.append(check)
@@ -71,7 +78,8 @@ def _checks(app: Application, state_dir: Path | None, *, fetch: bool, prepare: b
     from streamlets.checks import Check, State
     from streamlets.doctor import application as of_application
     from streamlets.doctor import machine
-    from streamlets.runner.state_directory.directory import STATE_DIRECTORY
+    from streamlets.doctor.cluster import executors
+    from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory
 
     java = machine.java()
     yield java
@@ -96,6 +104,9 @@ def _checks(app: Application, state_dir: Path | None, *, fetch: bool, prepare: b
         )
         yield from of_application.jars(plan, may_fetch=fetch)
         yield from of_application.servers(plan)
+        if java.state is not State.ERROR:
+            state = StateDirectory(state_dir or app.directory / STATE_DIRECTORY, plan.name)
+            yield from executors(plan, state, partial(click.echo, err=True))
 
 
 def _show(check: Check) -> None:

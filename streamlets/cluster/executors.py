@@ -164,8 +164,12 @@ class ExecutorWatch:
         return f"a batch has waited for an executor of the cluster for {seconds:.0f} s{last}"
 
 
-def look_at(session: SparkSession) -> Look:
+def look_at(session: SparkSession, *, ask_master: bool = True) -> Look:
     """Return the executors of a Spark.
+
+    Arguments:
+        session: a session of the Spark.
+        ask_master: whether to connect to the master, which logs each connection.
 
     Raises:
         Exception: its Java process does not answer, for which py4j has several exceptions.
@@ -186,7 +190,7 @@ def look_at(session: SparkSession) -> Look:
             reason = entry.removeReason()
             removed[id] = shortened(str(reason.get())) if reason.isDefined() else ""
     working = bool(session.sparkContext.statusTracker().getActiveJobsIds())
-    return Look(executors, removed, working, master=answers(str(context.master())))
+    return Look(executors, removed, working, master=answers(str(context.master())) if ask_master else None)
 
 
 def shortened(reason: str) -> str:

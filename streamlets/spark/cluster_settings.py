@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from blueprint.core_settings import ClusterSettings
 from blueprint.masters import MOST_PARTITIONS, Master, default_of, spark_settings_of
 from blueprint.quantities import MemorySize
+from streamlets.spark.session import SessionError
 
 LOOPBACK = "127.0.0.1"
 ENVIRONMENT = "environment"
 """The directory below which executors find an unpacked environment."""
 CORES_MAX = "spark.cores.max"
 """Spark's limit of the cores of an application on a standalone cluster."""
+
+COMMAND = "python3"
+"""The command of Python with an environment of the executors."""
 
 _MIB = 1024**2
 _ALIKE = ("driver_port", "block_manager_port", "executors", "executor_cores", "executor_memory", "task_failures")
@@ -64,17 +68,28 @@ def partitions_of(cluster: ClusterSettings, master: Master) -> int:
     return cluster.shuffle_partitions or min(MOST_PARTITIONS, cores_of(cluster, master) or MOST_PARTITIONS)
 
 
-def environment_settings(environment: Path | None) -> Mapping[str, str]:
+def environment_settings(environment: str | None) -> dict[str, str]:
     """Return the settings for an archive with the environment of the executors.
 
-    Java looks a program up in the `PATH` of its own process. So `python3` is the archive's in executors, and the one of
-    the runner in the driver, where Spark starts processes with the same command.
+    Java looks a program up in the `PATH` of its own process. So the command is the archive's in executors, and the one
+    of the runner in the driver, where Spark starts processes with the same command.
+
+    Arguments:
+        environment: the absolute path of the archive; None without one.
+
+    Raises:
+        SessionError: there is no such file.
     """
     if environment is None:
         return {}
+    if not Path(environment).is_file():
+        raise SessionError(
+            f"`flow.cluster.environment` names {environment}, but the file does not exist",
+            "correct the path, or pack the environment, for example with `conda pack`",
+        )
     return {
         "spark.archives": f"{environment}#{ENVIRONMENT}",
-        "spark.pyspark.python": "python3",
+        "spark.pyspark.python": COMMAND,
         "spark.executorEnv.PATH": f"./{ENVIRONMENT}/bin:/usr/local/bin:/usr/bin:/bin",
     }
 

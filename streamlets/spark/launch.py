@@ -19,7 +19,7 @@ from typing import IO, Any
 from streamlets.spark.auth_secret import require_secret, secret_settings
 from streamlets.spark.callback_server import open_callback_server
 from streamlets.spark.class_archive import archive_options
-from streamlets.spark.cluster_settings import LOOPBACK
+from streamlets.spark.cluster_settings import COMMAND, LOOPBACK, environment_settings
 from streamlets.spark.functions import renew_functions
 from streamlets.spark.java import launch_failure, require_java, start_failure
 from streamlets.spark.launch_files import launch_files
@@ -68,7 +68,7 @@ def start(
     )
     _environment(plan, settings)
 
-    from py4j.protocol import Py4JError, Py4JJavaError
+    from py4j.protocol import Py4JError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -97,11 +97,21 @@ def start(
     except (Py4JError, PySparkException, ValueError, OSError) as error:
         with contextlib.suppress(subprocess.TimeoutExpired):
             raise start_failure(process.wait(_EXIT_PATIENCE), plan.jvm_log) from error
-        cause = str(error.java_exception.toString() if isinstance(error, Py4JJavaError) else error)
+        cause = _cause_of(error)
         process.kill()  # not before it has answered
         raise SessionError(
             f"Spark did not start: {cause}", f"check the settings in `flow.runtimes.spark` and see {plan.log_file}"
         ) from error
+
+
+def _cause_of(error: Exception) -> str:
+    """Return Java's message of an error; Java may not answer any more."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    if isinstance(error, Py4JJavaError):
+        with contextlib.suppress(Py4JError, OSError):
+            return str(error.java_exception.toString())
+    return str(error)
 
 
 def _settings(plan: SessionPlan) -> dict[str, str]:
@@ -111,7 +121,9 @@ def _settings(plan: SessionPlan) -> dict[str, str]:
         SessionError: the secret is not known, or Spark has no such master.
     """
     master = plan.spark_master
-    of_cluster = secret_settings(plan.cluster) if master is not None and master.kind != "local" else {}
+    of_cluster = {}
+    if master is not None and master.kind != "local":
+        of_cluster = secret_settings(plan.cluster) | environment_settings(plan.cluster.environment)
     settings = defaults(plan, os.cpu_count() or 1, machine_memory()) | of_cluster | dict(plan.settings)
     require_secret(settings)
     return settings
@@ -180,6 +192,8 @@ def _exit_code(error: BaseException) -> int:
 def _environment(plan: SessionPlan, settings: Mapping[str, str]) -> None:
     """Set the environment variables that the JVM and, through it, the Python workers inherit."""
     os.environ["PYSPARK_PYTHON"] = settings.get("spark.pyspark.python", sys.executable)
+    if os.environ["PYSPARK_PYTHON"] == COMMAND:
+        os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYSPARK_PIN_THREAD"] = "true"  # a drain takes and releases a lock in the same thread of the JVM
     inherited = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -13,12 +14,15 @@ from blueprint.plan import ApplicationPlan
 from streamlets.api.hooks import StopCause
 from streamlets.artifacts.connectors import jars_of
 from streamlets.artifacts.maven import ArtifactError
+from streamlets.checks import State
+from streamlets.cluster.starting import Start, question_of, require_no_errors
 from streamlets.project.modules import project_at
 from streamlets.runner.checkpoints.state_rows import Holder, rows_in_state
 from streamlets.runner.drivers.executor_watch import watch_executors
 from streamlets.runner.events.record_events import RowsInState
 from streamlets.runner.events.run_events import SparkStarting, SparkUp
 from streamlets.runner.events.status import UnitId
+from streamlets.runner.events.unit_events import UnitWarned
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Lost, Seen, Unit
@@ -27,7 +31,6 @@ from streamlets.runner.topics import channels_of, connectors_of
 from streamlets.runner.units.site import Site, SiteContext
 from streamlets.runner.units.spark_keeper import SparkKeeper
 from streamlets.runner.units.units import QueryUnit, StreamletUnit
-from streamlets.spark import launch
 from streamlets.spark.listener import QueryListener
 from streamlets.spark.session import SessionError, Spark
 from streamlets.spark.settings import SessionPlan
@@ -56,12 +59,26 @@ class Driver:
         self._context, self._workers = context, Workers(_WORKERS)
         plan, report = context.plan, context.report
         starts = itertools.count()
+        question = question_of(plan, (context.state.directory.absolute(),), session)
+        beginning = Start(session, context.print_line, context.secrets.masked, question)
 
         def start() -> Spark:
             if next(starts):  # the run itself reports the first start
                 report(Seen(SparkStarting(time.time(), context.refs)))
-            spark = launch.start(session, context.print_line, mask=context.secrets.masked)
+            spark, checks = beginning.begin()
             started(spark.process.pid)
+            try:
+                require_no_errors(checks)
+            except SessionError:
+                spark.stop()
+                raise
+            for check in checks:
+                if check.state is State.WARNING:
+                    report(
+                        Seen(
+                            UnitWarned(time.time(), UnitId(plan.name), f"{check.subject}: {check.detail}; {check.help}")
+                        )
+                    )
             report(Seen(SparkUp(time.time(), context.refs)))
             return spark
 
@@ -139,10 +156,15 @@ def session_plan(plan: ApplicationPlan, state: StateDirectory, master: str | Non
         logs=state.logs.absolute(),
         scratch=state.scratch.absolute(),
         master=master or plan.settings.cluster.master,
-        python_path=(str(directory), str(directory / "src")),
+        python_path=tuple(dict.fromkeys((str(directory), str(directory / "src"), *_inherited_path()))),
         settings={**plan.settings.spark, _JARS: ",".join(jars)} if jars else plan.settings.spark,
         cluster=_with_absolute_paths(plan.settings.cluster, directory),
     )
+
+
+def _inherited_path() -> list[str]:
+    """Return the directories of `PYTHONPATH`, which executors of a cluster do not inherit."""
+    return [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
 
 
 def _with_absolute_paths(cluster: ClusterSettings, directory: Path) -> ClusterSettings:

@@ -141,9 +141,14 @@ def test_masters() -> None:
 
 def test_an_environment_is_found_by_the_path_of_executors(tmp_path: Path) -> None:
     """The driver and the executors run the same command, which is another Python in executors."""
-    found = environment_settings(tmp_path / "env.tar.gz")
-    assert found["spark.archives"] == f"{tmp_path / 'env.tar.gz'}#environment"
+    archive = tmp_path / "env.tar.gz"
+    with pytest.raises(SessionError, match="the file does not exist"):
+        environment_settings(str(archive))
+    archive.touch()
+    found = environment_settings(str(archive))
+    assert found["spark.archives"] == f"{archive}#environment"
     assert found["spark.executorEnv.PATH"].startswith("./environment/bin:")
+    assert found["spark.pyspark.python"] == "python3"
     assert environment_settings(None) == {}
 
 
