@@ -32,6 +32,7 @@ FATAL = (
         "the same batch is replayed with the same records; raise `max.message.bytes` of the topic and "
         "`max.request.size` of its producers",
     ),
+    Fatal("BatchMismatchError", "a restart does not change the checkpoint"),
     Fatal("TaskSlotsError", "a restart does not add task slots"),
     Fatal("TopicDamagedError|DamagedFileError", "a restart does not repair the files"),
     Fatal("TopicLostError", "the records that it had not read no longer exist"),

@@ -17,6 +17,9 @@ Point = Literal[
     "after-batch-begun",  # it is noted that the batch may be written; no topic of Kafka has any of it
     "after-manifest",  # the batch is decided; no topic has it
     "after-staging",  # the messages of a batch for Kafka are stored; none was sent
+    "after-shared-out",  # it is decided which tasks send the messages of a batch for Kafka; none was sent
+    "after-share-sent",  # a task has sent its messages in a transaction, which is open
+    "after-share-commit",  # one task has committed its messages; others may not have
     "after-topic-commit",  # one topic has the batch; the next one may not have it
     "before-spark-commit",  # all topics have the batch; Spark has not committed it
     "after-compacted-file",  # small files have been merged into a file that nothing refers to
@@ -44,18 +47,39 @@ _point, _, _nth = os.environ.get(VARIABLE, "").partition(":")
 _remaining = int(_nth or 1)
 
 
-def crash_point(name: Point) -> None:
-    """Kill this process and its descendants, such as the JVM, with SIGKILL if the environment has this point."""
+def crash_point(name: Point, *, run: bool = False) -> None:
+    """Kill this process and its descendants, such as the JVM, with SIGKILL if the environment has this point.
+
+    Arguments:
+        name: the point.
+        run: whether to kill the whole run, also from a process of an executor: all ancestors with this environment.
+    """
     if name == _point:
-        _count_down()
+        _count_down(_run() if run else os.getpid())
 
 
-def _count_down() -> None:
+def _count_down(process: int) -> None:
     global _remaining
     _remaining -= 1
     if _remaining == 0:
-        for process in [*_descendants(os.getpid()), os.getpid()]:
-            os.kill(process, signal.SIGKILL)
+        own = os.getpid()
+        doomed = [*_descendants(process), process]
+        for other in sorted(doomed, key=lambda number: number == own):  # this process last
+            os.kill(other, signal.SIGKILL)
+
+
+def _run() -> int:
+    """Return the first process of this run: the highest ancestor whose environment has the crash point."""
+    process, mark = os.getpid(), f"{VARIABLE}={os.environ[VARIABLE]}".encode()
+    while True:
+        parent = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        try:
+            inherited = mark in Path(f"/proc/{parent}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return process
+        if not inherited:
+            return process
+        process = parent
 
 
 def _descendants(ancestor: int) -> list[int]:

@@ -17,6 +17,7 @@ from streamlets.channels.base.contents import (
     WriterSummary,
 )
 from streamlets.channels.base.errors import (
+    BatchMismatchError,
     BrokenRowsError,
     ChannelUnavailableError,
     RecordTooLargeError,
@@ -34,6 +35,7 @@ __all__ = [
     "METADATA",
     "METADATA_DDL",
     "Appender",
+    "BatchMismatchError",
     "Branch",
     "BrokenRowsError",
     "Channel",

@@ -95,6 +95,18 @@ class Channel(HasTraits, abc.ABC):
             batch: the number of the batch.
         """
 
+    def has_decided(self, streamlet: str, query: str, id: str, batch: int) -> bool:
+        """Return whether records that a query writes under the number of a batch may be dropped, because the content
+        of the batch, or of a later one, was decided before.
+
+        The runner refuses a query with a checkpoint that does not have such a batch. Default: every batch that may have
+        been written, if the channel is exactly-once.
+
+        Arguments:
+            streamlet, query, id, batch: as for `may_have_written`.
+        """
+        return self.traits.exactly_once and self.may_have_written(streamlet, query, id, batch)
+
     @optional("invalid_records")
     def forget_inlets(self, streamlet: str) -> None:
         """Remove what is stored for the inlets of a streamlet without a checkpoint, so that it decides again.

@@ -42,5 +42,9 @@ class WriterFencedError(Exception):
     """The writer has been opened again with a higher epoch. No record of the write was published."""
 
 
+class BatchMismatchError(Exception):
+    """A topic has another batch under the number of one that is to be written. Nothing of it was published."""
+
+
 class BrokenRowsError(Exception):
     """Rows break the contract of an outlet that does not allow it; the message has their number and an example."""

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.base import Appender, TopicWriteError, WriterFencedError
-from streamlets.channels.kafka.cluster_client import TIMEOUT, Cluster
+from streamlets.channels.kafka.cluster_client import TIMEOUT, VISIBLE_PATIENCE, Cluster
 from streamlets.channels.kafka.cluster_errors import channel_error
 from streamlets.channels.kafka.compacted import CompactedTable
 from streamlets.channels.kafka.keys import key_function
@@ -172,7 +171,7 @@ class KafkaAppender(Appender):
         producer = self._cluster.producer(f"{transaction_prefix(self._writers.topic)}/{self._name}")
         self._call(lambda: producer.init_transactions(TIMEOUT))
         self._producer = producer
-        self._entry = self._stored()  # an earlier producer may have committed until it was fenced
+        self._entry = self._stored(settled=True)  # an earlier producer may have committed until it was fenced
         if self._entry.epoch < self._epoch:
             entry = Entry(self._epoch, self._entry.last, self._entry.marker)
             try:
@@ -183,8 +182,8 @@ class KafkaAppender(Appender):
             self._entry = entry
         return None
 
-    def _stored(self) -> Entry:
-        data = self._writers.refreshed().get(self._name)
+    def _stored(self, *, settled: bool = False) -> Entry:
+        data = (self._writers.settled() if settled else self._writers.refreshed()).get(self._name)
         entry = Entry.from_json(data) if data is not None else Entry()
         if entry.epoch > self._epoch:
             self._release()
@@ -212,7 +211,7 @@ class KafkaAppender(Appender):
         self._produce(self._writers.topic, self._name.encode(), entry.to_json(), delivered)
         crash_point("after-append-file")
         self._call(lambda: producer.commit_transaction(TIMEOUT), failures)
-        self._await_visible(ends)
+        self._cluster.await_committed(self._topic, ends, VISIBLE_PATIENCE)
 
     def _target(self, entry: Entry) -> dict[str, int]:
         """Return the partition of the records of an append; nothing if their keys choose it."""
@@ -222,18 +221,6 @@ class KafkaAppender(Appender):
             return {}
         partitions = sorted(self._cluster.latest(self._topic))
         return {"partition": partitions[entry.last % len(partitions)]}
-
-    def _await_visible(self, ends: dict[int, int]) -> None:
-        """Wait until readers see the transaction, which they do shortly after its commit.
-
-        The open transaction of another writer can delay this; then the records are visible when it ends.
-        """
-        limit = time.monotonic() + _VISIBLE_PATIENCE
-        while ends and time.monotonic() < limit:
-            latest = self._cluster.latest(self._topic)
-            if all(latest.get(partition, 0) >= end for partition, end in ends.items()):
-                return
-            time.sleep(_VISIBLE_POLL)
 
     def _produce(self, topic: str, key: bytes | None, value: bytes, delivered: Any, **to: int) -> None:
         while True:
@@ -294,7 +281,5 @@ class KafkaAppender(Appender):
                 producer.abort_transaction(_ABORT_PATIENCE)
 
 
-# Seconds to abort a transaction, until the records of a commit are visible, and between two looks at that.
 _ABORT_PATIENCE = 5.0
-_VISIBLE_PATIENCE = 1.0
-_VISIBLE_POLL = 0.002
+"""Seconds to abort a transaction."""

@@ -135,6 +135,11 @@ class KafkaChannel(Channel):
         return self._begun.has(streamlet, query, id, batch)
 
     @override
+    def has_decided(self, streamlet: str, query: str, id: str, batch: int) -> bool:
+        """Return whether a batch of a staged or exactly-once outlet is stored; others are written again."""
+        return self._staged.has_any(streamlet, query, id, batch)
+
+    @override
     def unused(self, plans: Sequence[TopicPlan]) -> tuple[KafkaTopic, ...]:
         """Return the topics that the application has created and no longer has.
 

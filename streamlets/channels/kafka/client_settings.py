@@ -99,6 +99,27 @@ def librdkafka_settings(settings: Mapping[str, str]) -> dict[str, str]:
     return known
 
 
+TRANSACTION_TIMEOUT = "transaction.timeout.ms"
+DEFAULT_TRANSACTION_TIMEOUT = 60_000
+"""Milliseconds until the cluster aborts the transaction of a producer that has died, unless the settings say else."""
+
+_DELIVERY_TIMEOUT = "delivery.timeout.ms"
+_WITHOUT_CHOICE = ("acks", "retries", "max.in.flight.requests.per.connection")
+
+
+def transactional(librdkafka: Mapping[str, str]) -> dict[str, str]:
+    """Return settings of librdkafka for a producer with transactions.
+
+    Transactions do not allow a choice of `acks`, `retries` and requests in flight, so these have the values that they
+    require. A message is not delivered after its transaction has timed out, so `delivery.timeout.ms` is at most that.
+    """
+    settings = {key: value for key, value in librdkafka.items() if key not in _WITHOUT_CHOICE}
+    timeout = settings.setdefault(TRANSACTION_TIMEOUT, str(DEFAULT_TRANSACTION_TIMEOUT))
+    if _DELIVERY_TIMEOUT in settings and int(settings[_DELIVERY_TIMEOUT]) > int(timeout):
+        del settings[_DELIVERY_TIMEOUT]
+    return settings
+
+
 def mismatches(settings: Mapping[str, str]) -> list[Mismatch]:
     """Return the settings of either notation that one of the clients would not have."""
     found = [_unknown(key) for key in settings if key.startswith(SECURITY) and key not in _TRANSLATED]

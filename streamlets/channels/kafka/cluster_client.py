@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.base import TopicLostError
+from streamlets.channels.kafka.client_settings import transactional
 from streamlets.channels.kafka.cluster import Connections
 from streamlets.channels.kafka.cluster_errors import ClusterError, NoLeaderError, TopicExistsError, channel_error
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0
 """Seconds for a request, and for the next records of a topic: longer than the election of a new leader."""
 
+VISIBLE_PATIENCE = 1.0
+"""Seconds to wait until readers see a committed transaction, unless an open one of another writer delays it."""
+
 _LOG = logging.getLogger("streamlets.kafka")  # librdkafka would print to standard error
 _LOG.addHandler(logging.NullHandler())
 _LOG.propagate = False
@@ -31,6 +35,7 @@ _LOG.propagate = False
 _AT_ONCE = 1000
 _QUEUED_KB = "16384"
 _POLL = 0.01
+_VISIBLE_POLL = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +201,39 @@ class Cluster:
 
         return self._offsets(topic, OffsetSpec.latest())
 
+    def stored(self, topic: str) -> dict[int, int]:
+        """Return the offset after the last record by partition, whether it is committed or not.
+
+        Raises:
+            TopicLostError, ClusterError: as for `existing`.
+        """
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._offsets(topic, OffsetSpec.latest(), committed=False)
+
+    def await_committed(self, topic: str, ends: Mapping[int, int], patience: float) -> bool:
+        """Wait until readers see the records before offsets; return whether they do.
+
+        A transaction becomes visible shortly after its commit. Readers do not see what follows an open transaction of
+        another writer, so it may take as long as that is open.
+
+        Arguments:
+            topic: the name of the topic.
+            ends: the offsets by partition.
+            patience: the number of seconds to wait.
+
+        Raises:
+            TopicLostError, ClusterError: as for `existing`.
+        """
+        limit = time.monotonic() + patience
+        while True:
+            latest = self.latest(topic)
+            if all(latest.get(partition, 0) >= end for partition, end in ends.items()):
+                return True
+            if time.monotonic() > limit:
+                return False
+            time.sleep(_VISIBLE_POLL)
+
     def at(self, topic: str, time: float) -> dict[int, int]:
         """Return the offset of the first record of a time or later by partition; -1 if there is none.
 
@@ -210,16 +248,15 @@ class Cluster:
 
         return self._offsets(topic, OffsetSpec.for_timestamp(round(time * 1000)))
 
-    def _offsets(self, topic: str, spec: Any) -> dict[int, int]:
+    def _offsets(self, topic: str, spec: Any, *, committed: bool = True) -> dict[int, int]:
         from confluent_kafka import IsolationLevel, TopicPartition
 
+        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         wanted = {TopicPartition(topic, number): spec for number in range(self.existing(topic).partitions)}
         end = time.monotonic() + TIMEOUT
         while True:
             futures = self.ask(
-                lambda admin: admin.list_offsets(
-                    wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT
-                ),
+                lambda admin: admin.list_offsets(wanted, isolation_level=isolation, request_timeout=TIMEOUT),
                 keys=True,
             )
             try:
@@ -290,18 +327,32 @@ class Cluster:
             )
         return channel_error(KafkaException(error), topic, self.name)
 
-    def producer(self, transactional_id: str) -> Producer:
-        """Return a new producer with transactions. It chooses partitions by keys as Spark's sink does."""
-        from confluent_kafka import Producer
+    def producer(self, transactional_id: str, settings: Mapping[str, object] | None = None) -> Producer:
+        """Return a new producer with transactions. It chooses partitions by keys as Spark's sink does.
 
-        settings = {
-            **self.connections.producer.librdkafka,
-            "transactional.id": transactional_id,
-            "partitioner": "murmur2_random",
-            "compression.type": "lz4",
-            "linger.ms": 0,
-        }
-        return Producer(settings, logger=_LOG)
+        Arguments:
+            transactional_id: the id of its transactions.
+            settings: settings by librdkafka's names, which override those of the topic; default: those of appenders.
+
+        Raises:
+            ClusterError: the settings contradict each other.
+        """
+        from confluent_kafka import KafkaException, Producer
+
+        own = {"compression.type": "lz4", "linger.ms": 0} if settings is None else settings
+        try:
+            return Producer(
+                {
+                    **transactional(self.connections.producer.librdkafka),
+                    "transactional.id": transactional_id,
+                    "partitioner": "murmur2_random",
+                    **own,
+                },
+                logger=_LOG,
+            )
+        except (KafkaException, ValueError) as error:
+            help = "correct the settings below `producer-config` (`flow config`)"
+            raise ClusterError(f"a producer of the Kafka cluster {self.name}: {error}", help) from None
 
     def send(self, topic: str, messages: Iterable[tuple[bytes, bytes | None]]) -> None:
         """Send messages, and wait until the cluster has stored them.

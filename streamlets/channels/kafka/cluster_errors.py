@@ -50,6 +50,8 @@ def channel_error(error: Exception, topic: str, cluster: str) -> Exception:
         return NoLeaderError(f"a partition of the topic `{topic}` has no leader on the Kafka cluster {cluster}")
     if code in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE):
         return RecordTooLargeError(f"a record is too large for the topic `{topic}`: {text}; no record was published")
+    if error_of_transaction := _transaction_error(code, topic, cluster):
+        return error_of_transaction
     message = f"the Kafka cluster {cluster} refused a request about the topic `{topic}`: {text}"
     if code in (
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -66,3 +68,42 @@ def channel_error(error: Exception, topic: str, cluster: str) -> Exception:
     ):
         return ClusterError(message, f"correct the settings below `topic` of the topic `{topic}`")
     return ClusterError(message)
+
+
+def _transaction_error(code: int | None, topic: str, cluster: str) -> ClusterError | None:
+    """Return the error of a producer with transactions; None for another one."""
+    from confluent_kafka import KafkaError
+
+    if code in (
+        KafkaError._FENCED,  # noqa: SLF001 - librdkafka's own errors are named like this
+        KafkaError.PRODUCER_FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+        KafkaError.INVALID_PRODUCER_ID_MAPPING,
+        KafkaError.INVALID_TXN_STATE,
+    ):
+        return ClusterError(
+            f"a transaction of the topic `{topic}` was aborted by the Kafka cluster {cluster}: another attempt has "
+            "begun, or it was open for longer than `transaction.timeout.ms`; the next attempt sends what is missing",
+            "if it happens again and again, raise `transaction.timeout.ms` below `producer-config`",
+        )
+    if code == KafkaError.INVALID_TRANSACTION_TIMEOUT:
+        return ClusterError(
+            f"the Kafka cluster {cluster} does not allow transactions as long as `transaction.timeout.ms` of the topic "
+            f"`{topic}`",
+            "lower `transaction.timeout.ms` below `producer-config` to at most `transaction.max.timeout.ms` of the "
+            "brokers, which is 15 minutes by default",
+        )
+    if code in (
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.UNSUPPORTED_VERSION,
+        KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        KafkaError._UNSUPPORTED_FEATURE,  # noqa: SLF001 - as above
+    ):
+        return ClusterError(
+            f"the Kafka cluster {cluster} has no transactions for the topic `{topic}` at the moment",
+            "check its topic `__transaction_state`, and that `transaction.state.log.replication.factor` and "
+            "`transaction.state.log.min.isr` are not larger than the number of brokers",
+        )
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from streamlets.channels.base import TopicLostError
@@ -45,14 +46,15 @@ class CompactedTable:
         topic: the name of the topic.
         first: whether a key keeps its first value until it is removed; otherwise it has the last one. Compaction
             keeps the last one, so a writer whose value is not the first one stores that one again.
+        start: the offset from which the topic is read; earlier values are not known.
     """
 
-    def __init__(self, cluster: Cluster, topic: str, *, first: bool = False) -> None:
+    def __init__(self, cluster: Cluster, topic: str, *, first: bool = False, start: int = 0) -> None:
         self._cluster = cluster
         self._first = first
         self.topic = topic
         self._entries: dict[str, Entry] = {}
-        self._next = 0
+        self._next = start
         self._lock = threading.Lock()
 
     def create(self) -> None:
@@ -87,6 +89,25 @@ class CompactedTable:
         """
         return {key: entry.value for key, entry in self.entries().items()}
 
+    @property
+    def end(self) -> int:
+        """The offset up to which the topic was read."""
+        return self._next
+
+    def settled(self) -> dict[str, bytes]:
+        """Return the values by key, among them all that were committed before the call.
+
+        Readers do not see what follows an open transaction of another writer, which may be one that was killed. So a
+        writer that decides by its last value waits until all transactions of that time have ended.
+
+        Raises:
+            ClusterError: a transaction is open for too long; the cluster does not answer, or does not allow it.
+        """
+        with suppress(TopicLostError):
+            if not self._cluster.await_committed(self.topic, self._cluster.stored(self.topic), _LONGEST_TRANSACTION):
+                raise self._open_transaction()
+        return self.refreshed()
+
     def entries_with(self, key: str) -> dict[str, Entry]:
         """Return the entries by key, as soon as a stored one is visible: readers do not see what follows an open
         transaction of another writer.
@@ -97,12 +118,15 @@ class CompactedTable:
         end = time.monotonic() + _LONGEST_TRANSACTION
         while key not in (entries := self.entries()):
             if time.monotonic() > end:
-                raise ClusterError(
-                    f"the topic `{self.topic}` has an open transaction for {_LONGEST_TRANSACTION:g} seconds",
-                    "run again when it has ended",
-                )
+                raise self._open_transaction()
             time.sleep(_POLL)
         return entries
+
+    def _open_transaction(self) -> ClusterError:
+        return ClusterError(
+            f"the topic `{self.topic}` has an open transaction for {_LONGEST_TRANSACTION:g} seconds",
+            "run again when it has ended",
+        )
 
     def entries(self) -> dict[str, Entry]:
         """Return the entries by key as they are now; nothing if the topic does not exist.

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from blueprint.avro.model import Contract, Primitive, Union
 from blueprint.catalog import InletSettings, TopicProblem
-from streamlets.channels.kafka.settings import DEDUPLICATE_HEADERS, DEDUPLICATE_KEYS, DEDUPLICATE_WATERMARK, STAGED
+from streamlets.channels.kafka.settings import (
+    DEDUPLICATE_HEADERS,
+    DEDUPLICATE_KEYS,
+    DEDUPLICATE_WATERMARK,
+    GUARANTEE,
+    STAGED,
+)
 
 _CODE = "deduplicate"
 
@@ -41,7 +47,8 @@ def inlet_problems(inlet: InletSettings) -> Iterator[TopicProblem]:
     yield from _column_problems(inlet.contract, name, keys, watermark)
     if headers:
         for outlet in sorted(inlet.producers):
-            if not STAGED.of(inlet.producers[outlet]):
+            options = inlet.producers[outlet]
+            if not STAGED.of(options) and GUARANTEE.of(options) != "exactly-once":  # then there are no doubles
                 yield TopicProblem(
                     _CODE, _path(DEDUPLICATE_HEADERS.key),
                     f"the inlet {name} deduplicates by headers, but the outlet `{outlet}` is not staged",

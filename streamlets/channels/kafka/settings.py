@@ -30,6 +30,8 @@ OnDataLoss = Literal["fail", "continue"]
 
 Tombstones = Literal["invalid", "skip"]
 
+Guarantee = Literal["at-least-once", "exactly-once"]
+
 FORMAT = Setting("format", choice(*get_args(Format)), "The format of messages.", "avro", scope=Scope.TOPIC)
 ON_DATA_LOSS = Setting(
     "on-data-loss", choice(*get_args(OnDataLoss)), "What a reader does when unread records were deleted.", "fail",
@@ -57,6 +59,10 @@ STAGED = Setting(
     "staged", BOOLEAN, "Whether a batch is stored before it is sent, so that a replay repeats it exactly.", "false",
     scope=Scope.OUTLET,
 )  # fmt: skip
+GUARANTEE = Setting(
+    "guarantee", choice(*get_args(Guarantee)), "How often a record of a batch may be in the topic after a failure.",
+    "at-least-once", scope=Scope.OUTLET,
+)  # fmt: skip
 DEDUPLICATE_KEYS = Setting(
     "deduplicate.keys", STRINGS, "The columns that the doubles of a record have in common.", scope=Scope.INLET,
     columns=True,
@@ -76,7 +82,7 @@ DEDUPLICATE_WITHIN = Setting(
 SETTINGS = (
     CLUSTER, SERVERS, PARTITIONS, REPLICAS, CONNECTION_CONFIG, PRODUCER_CONFIG, CONSUMER_CONFIG,
     FORMAT, ON_DATA_LOSS, REGISTRY, SUBJECT, TOMBSTONES, NUMERIC_TIMES,
-    STAGED, DEDUPLICATE_KEYS, DEDUPLICATE_HEADERS, DEDUPLICATE_WATERMARK, DEDUPLICATE_WITHIN,
+    STAGED, GUARANTEE, DEDUPLICATE_KEYS, DEDUPLICATE_HEADERS, DEDUPLICATE_WATERMARK, DEDUPLICATE_WITHIN,
 )  # fmt: skip
 """The settings of a topic and of its ports."""
 

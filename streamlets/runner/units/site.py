@@ -17,7 +17,6 @@ from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.hooks import StopCause
 from streamlets.batches import BatchWritten
 from streamlets.channels.base import Channel, TopicResource
-from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.runner.checkpoints.checkpoint import Checkpoint, read_checkpoint
 from streamlets.runner.checkpoints.compatibility import (
     keeps_state,
@@ -344,15 +343,17 @@ def may_have_written(
 def drops_known_batches(
     write: StreamingWrite, streamlet: str, channels: Iterable[Channel]
 ) -> Callable[[Checkpoint, int], bool]:
-    """Return a function that returns whether a batch would be dropped because it, or a later one, is written.
+    """Return a function that returns whether a batch would be dropped because it, or a later one, is decided.
 
-    Exactly-once channels know, and so do sinks with a record; other sinks drop nothing.
+    Channels know, and so do sinks with a record; other sinks drop nothing.
     """
-    if not write.outlets and write.record is None:
-        return lambda checkpoint, batch: False
-    return may_have_written(
-        write, streamlet, [channel for channel in channels if CHANNEL_TYPES[channel.name].traits.exactly_once]
-    )
+
+    def would_be_dropped(checkpoint: Checkpoint, batch: int) -> bool:
+        if write.outlets:
+            return any(channel.has_decided(streamlet, write.query, checkpoint.id, batch) for channel in channels)
+        return write.record is not None and write.record.may_have_written(checkpoint.id, batch)
+
+    return would_be_dropped
 
 
 @contextmanager

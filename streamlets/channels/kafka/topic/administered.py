@@ -54,6 +54,11 @@ class AdministeredTopic(TopicResource):
         """The name of the topic on the cluster."""
         return self.plan.name
 
+    @property
+    def writers(self) -> str:
+        """The beginning of the names of the application's writers of this topic."""
+        return self._identity.writers
+
     @override
     def create(self, contracts: Iterable[Contract] = ()) -> None:
         """Create the topic if it does not exist and is managed, and publish the schemas of its writers.

@@ -1,0 +1,96 @@
+"""`Shares`: the stored messages of a batch, and which task sends which of them, decided once.
+
+The messages are Parquet files with the columns `key`, `value`, `topic`, and further ones. The number of tasks is part
+of the decision, because each has transactions of its own: a replay has the same tasks, and each finds what it has
+committed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlets.storage import objects
+from streamlets.storage.damage import damaged
+
+FILE = "_shares.json"
+"""The name of the file; Spark does not read files whose names begin with `_`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one task sends.
+
+    Arguments:
+        files: its files, in the order in which they are sent.
+        messages: the number of messages in them.
+    """
+
+    files: tuple[str, ...]
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How a batch is sent.
+
+    Arguments:
+        id: distinguishes it from another decision about a batch with the same number.
+        tasks: the shares of the tasks; () without messages.
+        letters: how many of the messages are dead letters.
+    """
+
+    id: str
+    tasks: tuple[Share, ...]
+    letters: int = 0
+
+    @property
+    def messages(self) -> int:
+        """The number of messages."""
+        return sum(share.messages for share in self.tasks)
+
+    @classmethod
+    def of(cls, id: str, files: Sequence[tuple[str, int]], tasks: int, letters: int = 0) -> Shares:
+        """Return files shared out to tasks, each with files that follow each other and about as many messages.
+
+        Arguments:
+            id: the id of the decision.
+            files: the names of the files and the number of messages in each, in their order.
+            tasks: the maximum number of tasks.
+            letters: how many of the messages are dead letters.
+        """
+        total, done = sum(messages for _, messages in files), 0
+        shared: dict[int, list[tuple[str, int]]] = {}
+        for name, messages in files:
+            if messages:
+                middle = done + messages / 2
+                shared.setdefault(int(middle * tasks / total), []).append((name, messages))
+                done += messages
+        shares = (Share(tuple(name for name, _ in part), sum(n for _, n in part)) for part in shared.values())
+        return cls(id, tuple(shares), letters)
+
+    @classmethod
+    def read(cls, directory: Path) -> Shares | None:
+        """Return the decision that is stored in a directory; None if there is none.
+
+        Raises:
+            DamagedFileError: the file is damaged.
+        """
+        data = objects.read(directory / FILE)
+        if data is None:
+            return None
+        try:
+            content = json.loads(data)
+            tasks = tuple(Share(tuple(map(str, task["files"])), int(task["messages"])) for task in content["tasks"])
+            return cls(str(content["id"]), tasks, int(content["letters"]))
+        except (ValueError, KeyError, TypeError):
+            remedy = "reset the checkpoint of the query with `flow checkpoints reset`: records may be sent again"
+            raise damaged("the plan of a batch for Kafka", directory / FILE, data, remedy) from None
+
+    def write(self, directory: Path) -> None:
+        """Store the decision in a directory. Then it is not decided again."""
+        tasks = [{"files": share.files, "messages": share.messages} for share in self.tasks]
+        content = {"id": self.id, "tasks": tasks, "letters": self.letters}
+        objects.replace(directory / FILE, json.dumps(content).encode())
