@@ -29,6 +29,7 @@ from benchmarks.kills.finite import Finite
 from benchmarks.kills.harness import Journal, kill_repeatedly, kinds
 from benchmarks.kills.java import Java
 from benchmarks.kills.kafka import Deduplicated, Kafka
+from benchmarks.kills.kafka_once import KafkaOnce
 from benchmarks.kills.ledger import Topics
 from benchmarks.kills.replicas import Replicas, ReplicasOnKafka
 from benchmarks.kills.shop import Shop
@@ -46,6 +47,7 @@ TARGETS: dict[str, Callable[..., Target]] = {
     "shop": Shop,
     "kafka": Kafka,
     "kafka-deduplicated": Deduplicated,
+    "kafka-once": KafkaOnce,
     "sinks": partial(Sinks, names=tuple(CASES)),
     **{f"sink-{name}": partial(Sinks, names=(name,)) for name in CASES},
     "java": Java,

@@ -159,7 +159,8 @@ def kill_broker(
 class Kafka(Target):
     """The application and its broker."""
 
-    points, kills = POINTS, 40
+    points: ClassVar[tuple[str, ...]] = POINTS
+    kills = 40
     application: ClassVar[type[KafkaLedger]] = KafkaLedger
 
     def __init__(self, directory: Path, dice: random.Random) -> None:

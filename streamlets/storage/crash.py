@@ -20,6 +20,7 @@ Point = Literal[
     "after-shared-out",  # it is decided which tasks send the messages of a batch for Kafka; none was sent
     "after-share-sent",  # a task has sent its messages in a transaction, which is open
     "after-share-commit",  # one task has committed its messages; others may not have
+    "after-staged-removal",  # the messages of an earlier batch for Kafka are deleted; the next one is not stored
     "after-topic-commit",  # one topic has the batch; the next one may not have it
     "before-spark-commit",  # all topics have the batch; Spark has not committed it
     "after-compacted-file",  # small files have been merged into a file that nothing refers to

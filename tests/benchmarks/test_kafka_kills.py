@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.kills.harness import KILL, hit
 from benchmarks.kills.kafka import BROKER, POINTS, Deduplicated, Kafka
+from benchmarks.kills.kafka_once import KafkaOnce
 from tests.kafka.broker import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.full]
@@ -48,4 +49,12 @@ def test_a_run_survives_a_minute_without_its_broker(tmp_path: Path) -> None:
     with Kafka(tmp_path, random.Random(1)) as target:
         while not target.play(BROKER, restart_later)[0]:
             pass
+        assert target.settle() == []
+
+
+@pytest.mark.parametrize("kill", ["after-share-sent", "after-share-commit", KILL, BROKER])
+def test_a_chain_of_exactly_once_outlets_has_each_record_once(kill: str, tmp_path: Path) -> None:
+    """After a kill, a plain consumer of committed messages gets each record of both topics once."""
+    with KafkaOnce(tmp_path, random.Random(1)) as target:
+        hit(target, kill)
         assert target.settle() == []

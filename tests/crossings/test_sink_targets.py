@@ -35,6 +35,7 @@ ELSEWHERE: Mapping[str, str] = {
     "kafka.topic": "tests/streamlets/egress/test_capabilities.py",
     "kafka.value": "tests/streamlets/egress/test_capabilities.py",
     "kafka.key": "tests/streamlets/egress/test_capabilities.py",
+    "kafka.guarantee": "tests/streamlets/egress/test_guarantees.py",
     "kafka.kafka.": "tests/streamlets/egress/test_capabilities.py",
 }
 """Options with servers of their own, and the files with their tests."""

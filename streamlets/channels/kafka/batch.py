@@ -159,8 +159,8 @@ class BatchWriter:
         writer = self._once.get(of.part) or self._exactly_once(topic, of)
         if shares is None:
             shares = writer.decide(_stored(messages, of, headers=bool(STAGED.of(outlet.options))), directory)
-        also = [self.dead_letters.name] if self.dead_letters is not None and shares.letters else []
-        writer.send(messages.sparkSession, directory, shares, of.number, also)
+        letters = [self.dead_letters.name] if self.dead_letters is not None and shares.letters else []
+        writer.send(messages.sparkSession, directory, shares, of.number, [topic.name, *letters])
         return shares.messages - shares.letters, shares.letters
 
     def _exactly_once(self, topic: KafkaTopic, of: _Batch) -> ExactlyOnce:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.base import TopicLostError
-from streamlets.channels.kafka.client_settings import transactional
 from streamlets.channels.kafka.cluster import Connections
 from streamlets.channels.kafka.cluster_errors import ClusterError, NoLeaderError, TopicExistsError, channel_error
+from streamlets.channels.kafka.producers import APPENDER, transactional_producer
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -187,9 +187,7 @@ class Cluster:
         Raises:
             TopicLostError, ClusterError: as for `existing`.
         """
-        from confluent_kafka.admin import OffsetSpec
-
-        return self._offsets(topic, OffsetSpec.earliest())
+        return self._offsets(topic, lambda specs: specs.earliest())
 
     def latest(self, topic: str) -> dict[int, int]:
         """Return the offset after the last committed record by partition.
@@ -197,9 +195,7 @@ class Cluster:
         Raises:
             TopicLostError, ClusterError: as for `existing`.
         """
-        from confluent_kafka.admin import OffsetSpec
-
-        return self._offsets(topic, OffsetSpec.latest())
+        return self._offsets(topic, lambda specs: specs.latest())
 
     def stored(self, topic: str) -> dict[int, int]:
         """Return the offset after the last record by partition, whether it is committed or not.
@@ -207,9 +203,7 @@ class Cluster:
         Raises:
             TopicLostError, ClusterError: as for `existing`.
         """
-        from confluent_kafka.admin import OffsetSpec
-
-        return self._offsets(topic, OffsetSpec.latest(), committed=False)
+        return self._offsets(topic, lambda specs: specs.latest(), committed=False)
 
     def await_committed(self, topic: str, ends: Mapping[int, int], patience: float) -> bool:
         """Wait until readers see the records before offsets; return whether they do.
@@ -244,15 +238,14 @@ class Cluster:
         Raises:
             TopicLostError, ClusterError: as for `existing`.
         """
+        return self._offsets(topic, lambda specs: specs.for_timestamp(round(time * 1000)))
+
+    def _offsets(self, topic: str, spec: Callable[[Any], Any], *, committed: bool = True) -> dict[int, int]:
+        from confluent_kafka import IsolationLevel, TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
-        return self._offsets(topic, OffsetSpec.for_timestamp(round(time * 1000)))
-
-    def _offsets(self, topic: str, spec: Any, *, committed: bool = True) -> dict[int, int]:
-        from confluent_kafka import IsolationLevel, TopicPartition
-
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        wanted = {TopicPartition(topic, number): spec for number in range(self.existing(topic).partitions)}
+        wanted = {TopicPartition(topic, number): spec(OffsetSpec) for number in range(self.existing(topic).partitions)}
         end = time.monotonic() + TIMEOUT
         while True:
             futures = self.ask(
@@ -327,32 +320,9 @@ class Cluster:
             )
         return channel_error(KafkaException(error), topic, self.name)
 
-    def producer(self, transactional_id: str, settings: Mapping[str, object] | None = None) -> Producer:
-        """Return a new producer with transactions. It chooses partitions by keys as Spark's sink does.
-
-        Arguments:
-            transactional_id: the id of its transactions.
-            settings: settings by librdkafka's names, which override those of the topic; default: those of appenders.
-
-        Raises:
-            ClusterError: the settings contradict each other.
-        """
-        from confluent_kafka import KafkaException, Producer
-
-        own = {"compression.type": "lz4", "linger.ms": 0} if settings is None else settings
-        try:
-            return Producer(
-                {
-                    **transactional(self.connections.producer.librdkafka),
-                    "transactional.id": transactional_id,
-                    "partitioner": "murmur2_random",
-                    **own,
-                },
-                logger=_LOG,
-            )
-        except (KafkaException, ValueError) as error:
-            help = "correct the settings below `producer-config` (`flow config`)"
-            raise ClusterError(f"a producer of the Kafka cluster {self.name}: {error}", help) from None
+    def producer(self, transactional_id: str, settings: Mapping[str, object] = APPENDER) -> Producer:
+        """Return a new producer with transactions; see `transactional_producer`."""
+        return transactional_producer(self.connections.producer, self.name, transactional_id, settings, _LOG)
 
     def send(self, topic: str, messages: Iterable[tuple[bytes, bytes | None]]) -> None:
         """Send messages, and wait until the cluster has stored them.

@@ -75,16 +75,16 @@ class ExactlyOnce:
         return shares
 
     def send(
-        self, session: SparkSession, directory: Path, shares: Shares, batch: int, also: Iterable[str] = ()
+        self, session: SparkSession, directory: Path, shares: Shares, batch: int, topics: Iterable[str] = ()
     ) -> None:
-        """Send what earlier attempts have not committed, and wait until readers see it.
+        """Send what earlier attempts have not committed, and wait until readers of topics see it.
 
         Arguments:
             session: the Spark whose executors send.
             directory: the directory of the batch.
             shares: how the batch is sent.
             batch: the number of the batch.
-            also: further topics to which messages are sent.
+            topics: the topics; none if nobody waits for the messages.
 
         Raises:
             BatchMismatchError: the cluster has another batch under its number.
@@ -102,7 +102,7 @@ class ExactlyOnce:
             if isinstance(sent, Exception):
                 raise sent
             self._known[sending.name] = sent.progress
-        for topic in {self.topic, *also}:
+        for topic in topics:
             self.cluster.await_committed(topic, self.cluster.stored(topic), VISIBLE_PATIENCE)
 
     def _sent(self, session: SparkSession, sendings: list[Sending]) -> Iterable[Sent | Exception]:

@@ -78,6 +78,7 @@ class StagedBatches:
         for staged in self._numbered(streamlet, query, id):
             if int(staged.name) < batch:
                 shutil.rmtree(staged, ignore_errors=True)
+                crash_point("after-staged-removal")
 
     def forget(self, streamlet: str, query: str, id: str) -> None:
         """Remove all batches of a checkpoint; see `messages` for the arguments."""

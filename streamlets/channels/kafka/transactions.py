@@ -2,7 +2,7 @@
 
 The transactional id belongs to the task, so that a new attempt fences the earlier ones and aborts what they have left
 open. Each transaction replaces the entry of the task in the topic of writers. An attempt reads the entry after it has
-fenced the others, and continues after the messages that it names. So an attempt that was given up and wakes later,
+fenced the others, and continues after the messages that it names. So an attempt that was abandoned and wakes later,
 whether before or after its commit, sends nothing twice.
 
 It needs no Spark, so that it runs in the driver and in executors.
@@ -239,7 +239,7 @@ class ShareSender:
 
     def _commit(self, sending: Sending, progress: Progress) -> None:
         """Commit the transaction with the entry, which is sent last: readers do not see what follows an open entry."""
-        while len(self._producer):  # ends when each message has arrived, or its time is over
+        while len(self._producer):  # ends when each message has arrived or failed
             self._call(sending, partial(self._producer.poll, _POLL))  # raises a fatal error, which `flush` does not
             self._raise_failure(sending)
         self._raise_failure(sending)

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from blueprint.catalog import ParameterProblem, SinkOption, SinkTraits
+from streamlets.channels.kafka.client_settings import mismatches
 from streamlets.channels.kafka.connector import CONNECTOR
 from streamlets.egress.base import SinkQuery, SinkType, SinkWriter
 from streamlets.egress.text import JSON
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
 _TYPES = {
@@ -48,6 +49,13 @@ class KafkaSink(SinkType):
                 description="with `value = json`: the column that becomes the key of a message",
                 columns=True,
             ),
+            SinkOption(
+                name="guarantee",
+                description="`exactly-once`: a batch is stored, and sent in transactions, so that readers of committed "
+                "messages see each message once",
+                default="at-least-once",
+                choices=("at-least-once", "exactly-once"),
+            ),
         ),
         output_modes=("append", "update", "complete"),
         passes_on=("kafka.",),
@@ -55,8 +63,10 @@ class KafkaSink(SinkType):
     )
 
     def open(self, rows: DataFrame, query: SinkQuery) -> SinkWriter:
-        """Return Spark's writer to Kafka."""
+        """Return Spark's writer to Kafka, or one of batches that are sent exactly once."""
         from pyspark.sql import functions as F
+
+        once = query.options["guarantee"] == "exactly-once"
 
         options = {name: str(value) for name, value in query.options.items() if name.startswith("kafka.")}
         if query.options["value"] == "json":
@@ -67,6 +77,13 @@ class KafkaSink(SinkType):
             if "topic" not in query.options:
                 columns.append(F.col("topic"))
             rows = rows.select(*columns)
+        if once:
+            from streamlets.egress.spark.kafka_batches import KafkaBatches
+
+            if "topic" in query.options and "topic" in rows.columns:
+                rows = rows.drop("topic")  # the option counts, as for Spark's connector
+            batches = KafkaBatches(query)
+            return SinkWriter(rows.select(*_stored(rows)).writeStream.foreachBatch(batches), batches)
         if "topic" in query.options:
             options["topic"] = str(query.options["topic"])
         return SinkWriter(rows.writeStream.format("kafka").options(**options))
@@ -76,6 +93,13 @@ class KafkaSink(SinkType):
         if "key" in options and options["value"] == "column":
             message = "`key` is an option of messages as JSON; with `value = column` the column `key` is used"
             yield ParameterProblem(("options", "key"), message, ("remove `key`",), "key")
+        if options["guarantee"] == "exactly-once":
+            settings = {
+                name.removeprefix("kafka."): str(value) for name, value in options.items() if name.startswith("kafka.")
+            }
+            for mismatch in mismatches(settings):
+                path = ("options", f"kafka.{mismatch.key}")
+                yield ParameterProblem(path, mismatch.message, (mismatch.help,), "key")
 
     def column_problems(self, columns: StructType, query: SinkQuery) -> Iterator[str]:
         """Yield the columns that a message cannot have. Spark would ignore them."""
@@ -92,3 +116,11 @@ class KafkaSink(SinkType):
             elif type not in _TYPES[name]:
                 expected = " or ".join(_TYPES[name])
                 yield f"the column `{name}` of a message must have the type {expected}, and has the type {type}"
+
+
+def _stored(rows: DataFrame) -> list[Column]:
+    """Return the columns of messages as `streamlets.channels.kafka.transactions` has them."""
+    from pyspark.sql import functions as F
+
+    bytes = ("key", "value")
+    return [F.col(name).cast("binary").alias(name) if name in bytes else F.col(name) for name in rows.columns]

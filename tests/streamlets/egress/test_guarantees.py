@@ -6,6 +6,7 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,13 @@ from tests.streamlets.egress.receiver import Receiver, receiving
 
 pytestmark = pytest.mark.spark
 
-CLAIMS = {name: sink.traits.guarantee for name, sink in SINKS.items() if sink.traits.guarantee != "none"}
+ONCE = "kafka exactly once"
+"""The sink `kafka` with an option that changes its guarantee."""
+
+CLAIMS: dict[str, str] = {
+    **{name: sink.traits.guarantee for name, sink in SINKS.items() if sink.traits.guarantee != "none"},
+    ONCE: "exactly-once",
+}
 FIRST, SECOND = ["a", "b"], ["c"]
 
 
@@ -42,18 +49,25 @@ class Sinks:
     def __init__(self, session: SparkSession, root: Path, servers: str, receiver: Receiver) -> None:
         self.session = session
         self.root = root
-        self.topic = f"guarantees-{uuid.uuid4().hex[:8]}"
+        suffix = uuid.uuid4().hex[:8]
+        self.topics = {"kafka": f"guarantees-{suffix}", ONCE: f"guarantees-once-{suffix}"}
         self.servers = servers
         self.receiver = receiver
         admin = AdminClient({"bootstrap.servers": servers})
-        admin.create_topics([NewTopic(self.topic, 1)])[self.topic].result()
+        for future in admin.create_topics([NewTopic(topic, 1) for topic in self.topics.values()]).values():
+            future.result()
         (root / "in").mkdir()
 
     def options(self, name: str) -> dict[str, Any]:
         """Return the options of a sink."""
         out = str(self.root / name)
         return {
-            "kafka": {"kafka.bootstrap.servers": self.servers, "topic": self.topic},
+            "kafka": {"kafka.bootstrap.servers": self.servers, "topic": self.topics["kafka"]},
+            ONCE: {
+                "kafka.bootstrap.servers": self.servers,
+                "topic": self.topics[ONCE],
+                "guarantee": "exactly-once",
+            },
             "function": {"function": f"{authors_code.__name__}.append", "path": out},
             "data-source": {"class": f"{authors_code.__name__}.AppendingSource", "path": out},
             "jdbc": {"url": f"sqlite:{out}.db", "table": "letters"},
@@ -73,15 +87,16 @@ class Sinks:
 
     def _start(self, name: str) -> StreamingQuery:
         rows = self.session.readStream.name("letters").csv(str(self.root / "in"), schema="id string")
+        sink = SINKS["kafka" if name == ONCE else name]
         query = SinkQuery(
             name=f"archive.{name}",
             streamlet="archive",
             query=name,
-            options=sink_options(SINKS[name].traits, self.options(name), self.root),
+            options=sink_options(sink.traits, self.options(name), self.root),
             directory=self.root,
             application=str(self.root),
         )
-        writer = open_sink(SINKS[name], rows, query).writer.option("checkpointLocation", str(self.checkpoint(name)))
+        writer = open_sink(sink, rows, query).writer.option("checkpointLocation", str(self.checkpoint(name)))
         return writer.queryName(f"{name}-{uuid.uuid4().hex}").trigger(availableNow=True).start()
 
     def checkpoint(self, name: str) -> Path:
@@ -98,8 +113,8 @@ class Sinks:
 
     def letters(self, name: str) -> dict[str, int]:
         """Return how often each letter is in the output of a sink."""
-        reader: Callable[[], list[str]] = {
-            "kafka": self._messages,
+        readers: dict[str, Callable[[], list[str]]] = {
+            **{name: partial(self._messages, topic) for name, topic in self.topics.items()},
             "function": lambda: (self.root / name / "all.txt").read_text().split(),
             "data-source": lambda: (self.root / name / "all.txt").read_text().split(),
             "delta": lambda: self._delta(name),
@@ -108,8 +123,8 @@ class Sinks:
             "webhook": lambda: [str(id) for id in self.receiver.ids],
             "text": lambda: " ".join(path.read_text() for path in (self.root / name).glob("*.txt")).split(),
             "spark-files": lambda: [row[0] for row in self.session.read.parquet(str(self.root / name)).collect()],
-        }.get(name, lambda: self._files(name))
-        return dict(Counter(reader()))
+        }
+        return dict(Counter(readers.get(name, lambda: self._files(name))()))
 
     def _files(self, name: str) -> list[str]:
         paths = [str(path) for path in (self.root / name).glob(f"*.{name}")]
@@ -133,9 +148,10 @@ class Sinks:
             cursor.execute("SELECT id FROM letters")
             return [row[0] for row in cursor.fetchall()]
 
-    def _messages(self) -> list[str]:
+    def _messages(self, topic: str) -> list[str]:
         reader = self.session.read.format("kafka").option("kafka.bootstrap.servers", self.servers)
-        rows = reader.option("subscribe", self.topic).load().selectExpr("string(value)").collect()
+        reader = reader.option("kafka.isolation.level", "read_committed")
+        rows = reader.option("subscribe", topic).load().selectExpr("string(value)").collect()
         return [json.loads(row[0])["id"] for row in rows]
 
 

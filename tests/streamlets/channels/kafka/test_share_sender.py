@@ -227,7 +227,8 @@ def test_headers_partitions_and_other_topics(kafka_broker: str, topic: KafkaTopi
 
 
 def test_refused_messages(topic: KafkaTopic, tmp_path: Path) -> None:
-    """One clear error each, and nothing is committed. A limit below the size of a batch of messages is none."""
+    """One clear error each, and nothing is committed. Messages within the limit are sent, although
+    together they exceed it."""
     topic.cluster.alter_settings(topic.name, {"max.message.bytes": "1000"})
     file = tmp_path / "large.parquet"
     for size, settings in ((5_000, {"compression.type": "none"}), (3_000_000, {})):
