@@ -12,7 +12,7 @@ import click
 
 from blueprint.wording import span
 from cli.options import format_option
-from cli.runs.current import CurrentStatus, current_status
+from cli.runs.current import CurrentStatus, current_status, unknown_status
 from cli.state import applications, only, state_options
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def health(refs: Sequence[str], path: Path, state_dir: Path | None, application:
     failed for good, and `lost` if the process of the run has exited, or its own was killed and is not replaced yet. A
     streamlet that was paused or waits for its producers is healthy.
 
-    The exit code is 0 if all streamlets, or those that are named, are healthy; 1 if one has failed or is lost; 3 if one
-    is overdue or stuck, or if the application does not run.
+    The exit code is 0 if all streamlets, or those that are named, are healthy; 1 if one has failed or is lost,
+    or if the status of the run cannot be read; 3 if one is overdue or stuck, or if the application does not run.
     """
     from blueprint.spelling import suggestion
     from streamlets.runner.events.health import health_of
@@ -54,7 +54,10 @@ def health(refs: Sequence[str], path: Path, state_dir: Path | None, application:
     current = current_status(state)
     lost = _lost(current, state)
     written = current.written
-    found = health_of(written.status, written.time, lost=lost) if written is not None else ()
+    found: Sequence[StreamletHealth] = ()
+    if written is not None:
+        silence = max(0.0, time.time() - written.time)
+        found = health_of(written.status, written.time, lost=lost, silence=silence)
     known = {streamlet.ref: streamlet for streamlet in found}
     for ref in refs if known else ():
         if ref not in known:
@@ -65,8 +68,11 @@ def health(refs: Sequence[str], path: Path, state_dir: Path | None, application:
         data = {"application": state.application, "running": running, "streamlets": [one.data() for one in shown]}
         click.echo(json.dumps(data, indent=2))
     else:
-        _print(state.application, shown, running=running)
-    raise SystemExit(_exit_code({one.health for one in shown}, running=running))
+        if current.damaged:
+            click.echo(unknown_status(state, current))
+        else:
+            _print(state.application, shown, running=running)
+    raise SystemExit(_FAILED if current.damaged else _exit_code({one.health for one in shown}, running=running))
 
 
 def _lost(current: CurrentStatus, state: StateDirectory) -> str:

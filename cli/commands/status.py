@@ -13,7 +13,7 @@ import click
 
 from blueprint.wording import span
 from cli.options import format_option, path_argument
-from cli.runs.current import CurrentStatus, current_status
+from cli.runs.current import CurrentStatus, current_status, unknown_status
 from cli.state import applications, state_options, topics_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def status(
     (default: the working directory). With --watch and the format json, each line is an object.
 
     The exit code is 0 if the application runs and is healthy; 1 if a streamlet has failed, if there was no status
-    update for 30 seconds, or if the last run failed or was killed; 3 if the last run ended normally or there was none.
+    update for 30 seconds, if the status cannot be read, or if the last run failed or was killed; 3 if the last run
+    ended normally or there was none.
     """
     states = applications(path, state_dir, application)
 
@@ -127,13 +128,13 @@ def _as_data(current: CurrentStatus, ports: Sequence[PortStatus] | None) -> dict
 
 def _exit_code(current: CurrentStatus) -> int:
     failed = current.written is not None and current.written.status.exit_code
-    if current.health in ("degraded", "died") or current.silent or failed:
+    if current.health in ("degraded", "died", "unknown") or current.silent or failed:
         return _UNHEALTHY
     return _HEALTHY if current.alive else _NOT_RUNNING
 
 
 def _print(state: StateDirectory, current: CurrentStatus, ports: Sequence[PortStatus] | None) -> None:
-    click.echo(_headline(current))
+    click.echo(_headline(state, current))
     if current.written is None or not current.written.status.order:
         return
     from cli.output.ports import print_ports
@@ -150,10 +151,12 @@ def _print(state: StateDirectory, current: CurrentStatus, ports: Sequence[PortSt
     _print_causes(status, now)
 
 
-def _headline(current: CurrentStatus) -> str:
+def _headline(state: StateDirectory, current: CurrentStatus) -> str:
     """Return the line above the table: whether the application runs, since when, and how it is."""
 
     name, written, now = current.application, current.written, time.time()
+    if current.damaged:
+        return unknown_status(state, current)
     if written is None:
         return f"{name} is starting" if current.alive else f"{name} has not run yet"
     status = written.status

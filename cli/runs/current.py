@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,15 +23,19 @@ class CurrentStatus:
         application: the name of the application.
         written: the last status that a run wrote; None when none has written any.
         alive: whether the application is running.
+        damaged: whether there is a status that cannot be read.
     """
 
     application: str
     written: WrittenStatus | None
     alive: bool
+    damaged: bool = False
 
     @property
     def health(self) -> str:
-        """The health of the run; `died` when it ended without writing its end."""
+        """The health of the run; `died` when it ended without writing its end, `unknown` if its status is damaged."""
+        if self.damaged:
+            return "unknown"
         if self.written is None:
             return "starting" if self.alive else "never ran"
         return self.written.status.health if self.alive or self.written.status.ended is not None else "died"
@@ -55,4 +60,14 @@ def current_status(state: StateDirectory) -> CurrentStatus:
     # Commands own the directory for a short time, too, for example to reset checkpoints. Only the process that wrote
     # the status is the run.
     alive = owner is not None and (written is None or written.process == owner)
-    return CurrentStatus(application=state.application, written=written, alive=alive)
+    damaged = written is None and os.path.lexists(state.status_file)
+    return CurrentStatus(application=state.application, written=written, alive=alive, damaged=damaged)
+
+
+def unknown_status(state: StateDirectory, current: CurrentStatus) -> str:
+    """Return the message about an application whose status cannot be read."""
+    from blueprint.hocon import shown_name
+
+    problem = f"the status of {current.application} is not known: `{shown_name(state.status_file)}` cannot be read"
+    running = "it is running" if current.alive else "it is not running"
+    return f"{problem}; {running}, and a run writes the file again"

@@ -202,7 +202,8 @@ def _overview(served: Served) -> dict[str, Any]:
     now = snapshot(current_status(served.state))
     states: dict[str, int] = {}
     for each in now.streamlets.values():
-        states[str(each["state"])] = states.get(str(each["state"]), 0) + 1
+        word = str(each["state"] if each["health"] == "healthy" else each["health"])
+        states[word] = states.get(word, 0) + 1
     return {"id": served.id, "name": served.name, "place": str(served.state.directory), **now.run, "states": states}
 
 

@@ -71,10 +71,9 @@ def snapshot(current: CurrentStatus, version: int = 0) -> Snapshot:
         verdict = verdicts[ref]
         units = [_without(unit, "recent", "spells") for unit in streamlet["units"]]
         if not current.alive:
-            units = [unit | {"rate": 0.0} for unit in units]
-        status = written.status.streamlet(ref)
+            units = [unit | {"rate": 0.0, "busy": None, "running_batch": None} for unit in units]
         shown[ref] = streamlet | {
-            "units": units, "health": verdict.health, "reason": verdict.reason, "since": status.since,
+            "units": units, "health": verdict.health, "reason": verdict.reason, "since": verdict.since,
         }  # fmt: skip
     whole = _without(data, "sequence", "scaled") | run | {"process": written.process}
     return Snapshot(version, whole, shown)

@@ -124,19 +124,15 @@ def test_a_streamlet_is_judged(
     assert (copy["streamlet"], copy["health"]) == ("copy", "healthy")
 
 
-def test_a_run_that_was_killed_is_lost(flow: Flow, written: Written) -> None:
-    """Its streamlets are lost, but those that had ended before."""
+def test_a_run_that_was_killed_is_lost(flow: Flow, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its streamlets are lost since its last status, but those that had ended before."""
     written(*UP, UnitChanged(NOW - 1, COPY, "completed"))
+    monkeypatch.setattr(health.time, "time", lambda: NOW + 7)
     result = flow("health")
     assert result.code == 1
     first, heading, mean, copy = result.out.splitlines()
     assert (first, heading.split()) == ("plant is not running", ["streamlet", "health", "for", "reason"])
-    assert mean.split(maxsplit=3) == [
-        "mean",
-        "lost",
-        "1",
-        "min 30 s  it was running; the process of the run has exited",
-    ]
+    assert mean.split(maxsplit=4) == ["mean", "lost", "7", "s", "it was running; the process of the run has exited"]
     assert copy.split()[:2] == ["copy", "healthy"]
     assert flow("health", "copy").code == 3
 
@@ -149,6 +145,19 @@ def test_an_application_that_does_not_run(flow: Flow, written: Written, tmp_path
     written(*(UnitChanged(NOW - 1, unit, "stopped") for unit in (MEAN, COPY)), RunEnded(NOW, 0))
     ended = flow("health", "--application", "plant")
     assert (ended.code, ended.out.splitlines()[0]) == (3, "plant is not running")
+
+
+@pytest.mark.parametrize("content", ["", "garbage", "{}", '{"version": 1, "streamlets": 3}'])
+def test_a_status_that_cannot_be_read_is_not_the_absence_of_one(flow: Flow, written: Written, content: str) -> None:
+    """All commands name the file, and the exit code is the one of a failure."""
+    state = written(*UP, RunEnded(NOW, 0))
+    state.status_file.write_text(content)
+    told = "the status of plant is not known: `.flow/plant/status/status.json` cannot be read; it is not running, "
+    for command in (("status",), ("status", "--ports"), ("status", "--sort", "busy"), ("health",), ("health", "mean")):
+        result = flow(*command, "--application", "plant")
+        assert (result.code, result.out, result.err) == (1, told + "and a run writes the file again\n", "")
+    data = json.loads(flow("status", "--application", "plant", "--format", "json").out)
+    assert data["plant"] == {"alive": False, "silent": False, "streamlets": [], "health": "unknown"}
 
 
 def test_a_run_that_writes_no_status_is_lost(flow: Flow, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ function badge(word, text) {
 export const state = (word) => badge(word, word);
 
 const RUNS = { running: "running", degraded: "failed", draining: "draining", stopping: "draining", ended: "stopped",
-  starting: "starting", "backing-off": "backing-off", paused: "paused", died: "lost", "never ran": "stopped" };
+  starting: "starting", "backing-off": "backing-off", paused: "paused", died: "lost", unknown: "lost", "never ran": "stopped" };
 
 /** Return the state of a run as an element. */
 export function runState(run) {

@@ -24,12 +24,14 @@ class StreamletHealth:
             unit without batches does not go on, `failed` if
             it failed for good, `lost` if the process of the run has exited, or its own has and is not replaced yet.
         reason: why, in one line; "" if there is nothing to report.
-        seconds: how long it has been in its state, or its batch has been running.
+        since: since when it is in its state, its batch runs, or nothing is known of it; None before its first state.
+        seconds: the time since then.
     """
 
     ref: str
     health: Health
     reason: str = ""
+    since: float | None = None
     seconds: float = 0.0
 
     def data(self) -> dict[str, object]:
@@ -39,22 +41,26 @@ class StreamletHealth:
         }  # fmt: skip
 
 
-def health_of(status: RunStatus, now: float, *, lost: str = "") -> tuple[StreamletHealth, ...]:
+def health_of(status: RunStatus, now: float, *, lost: str = "", silence: float = 0.0) -> tuple[StreamletHealth, ...]:
     """Return the health of each streamlet, producers first.
 
     Arguments:
         status: the status of the run.
         now: when it was written, on the clock of the runner, which also set all times in it.
         lost: why the run cannot do anything any more, if so.
+        silence: the seconds that have passed since `now`, if it is lost.
     """
-    return tuple(_judged(streamlet, now, lost) for streamlet in status.streamlets)
+    return tuple(_judged(streamlet, now, lost, silence) for streamlet in status.streamlets)
 
 
-def _judged(streamlet: StreamletStatus, now: float, lost: str) -> StreamletHealth:
+def _judged(streamlet: StreamletStatus, now: float, lost: str, silence: float) -> StreamletHealth:
     health, reason = _verdict(streamlet, now, lost)
     began = (streamlet.hang or streamlet.running) if health == "stuck" else None
-    since = began.since if began is not None else streamlet.since
-    return StreamletHealth(ref=streamlet.ref, health=health, reason=reason, seconds=now - since if since else 0.0)
+    since: float | None = began.since if began is not None else streamlet.since
+    if health == "lost" and not any(unit.lost for unit in streamlet.units):
+        since = now  # its last sign of life
+    seconds = now + (silence if lost else 0.0) - since if since else 0.0
+    return StreamletHealth(ref=streamlet.ref, health=health, reason=reason, since=since, seconds=seconds)
 
 
 def _verdict(streamlet: StreamletStatus, now: float, lost: str) -> tuple[Health, str]:

@@ -82,6 +82,20 @@ def test_a_streamlet_and_a_topic_are_described(tmp_path: Path) -> None:
     assert client.get("/api/applications/plant/topics/out/records?containing=3").json()["records"] == [{"n": 3}]
 
 
+@pytest.mark.parametrize(
+    ("state", "health", "words"),
+    [("crashed", "died", {"lost"}), ("stopped", "ended", {"running"}), ("damaged", "unknown", set())],
+)
+def test_the_list_of_applications_has_the_words_of_their_pages(
+    tmp_path: Path, state: str, health: str, words: set[str]
+) -> None:
+    """After a kill the streamlets are lost, although the last status says that they run."""
+    blueprint = write(KINDS["mixed"], tmp_path / "plant")
+    STATES[state](blueprint)
+    (application,) = Visitor(blueprint).client.get("/api/applications").json()["applications"]
+    assert (application["health"], set(application["states"])) == (health, words)
+
+
 def test_the_drawing_has_every_streamlet_topic_and_port(tmp_path: Path) -> None:
     """Each node has a place, and each port is at the end of a wire."""
     blueprint = write(KINDS["mixed"], tmp_path / "plant")

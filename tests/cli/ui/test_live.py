@@ -127,7 +127,11 @@ def test_a_killed_run_is_shown_as_dead(tmp_path: Path) -> None:
         run.end()
         _, then = await _next(following)
         assert (then["run"]["health"], then["run"]["alive"]) == ("died", False)
-        assert {each["health"] for each in then["streamlets"].values()} == {"lost"}
+        lost = list(then["streamlets"].values())
+        assert {each["health"] for each in lost} == {"lost"}
+        assert {each["since"] for each in lost} == {then["run"]["written"]}
+        units = [unit for each in lost for unit in each["units"]]
+        assert {(unit["rate"], unit["busy"], unit["running_batch"]) for unit in units} == {(0.0, None, None)}
         await following.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(follow())
