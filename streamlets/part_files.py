@@ -1,14 +1,23 @@
 """Files that Spark writes for a batch: all that its tasks have committed, and no others.
 
+Each attempt of a batch needs a directory of its own. An executor that the driver regards as lost may still be alive,
+and a task on it that was allowed to commit may do so at any time later: then in a directory that nobody reads. Within
+one attempt Spark allows one commit for each part of the rows, and fails the job if an executor is lost that it had
+allowed to commit (`OutputCommitCoordinator`). On a cluster the records in the files are compared with what the tasks
+have reported to the driver: executors that do not share the directory with the driver would lose records otherwise.
+
 The settings of a user may change the names, the places and the number of the files that Spark writes. What must not
 change is fixed here, and no caller relies on the names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from streamlets.masters import on_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,6 +42,10 @@ _SETTINGS = {
 _TEMPORARY = "_temporary"
 
 
+class MissingFilesError(Exception):
+    """The files of a batch do not have the records that Spark's tasks have written."""
+
+
 def write_part_files(
     rows: DataFrame,
     directory: Path,
@@ -45,19 +58,57 @@ def write_part_files(
 
     Arguments:
         rows: the rows. Their session, which should be the session of their query, gets the settings of such files.
-        directory: a directory on a local or mounted file system, which does not exist.
+        directory: a directory on a local or mounted file system, which has never existed: of this attempt only.
         format: the name of the format in Spark.
         options: the options of Spark's writer.
         partition_by: the partition columns, which become directories `column=value`.
+
+    Raises:
+        MissingFilesError: the directory has not the records that the tasks on a cluster have written.
     """
+    written = None
+    if format == "parquet" and on_cluster(rows.sparkSession):
+        rows, written = counted_rows(rows)
     for name, value in _SETTINGS.items():
         rows.sparkSession.conf.set(name, value)
     writer = rows.write.format(format).mode("append").options(**(options or {})).options(**_OPTIONS)
     if partition_by:
         writer = writer.partitionBy(*partition_by)
     writer.save(f"file:{directory.absolute()}")
-    files = (path for path in directory.rglob("*") if path.is_file())
-    return tuple(sorted(path for path in files if _is_data(path.relative_to(directory))))
+    paths = (path for path in directory.rglob("*") if path.is_file())
+    files = tuple(sorted(path for path in paths if _is_data(path.relative_to(directory))))
+    if written is not None:
+        _require_all(files, written(), directory)
+    return files
+
+
+def counted_rows(rows: DataFrame) -> tuple[DataFrame, Callable[[], int | None]]:
+    """Return rows that Spark counts when it executes them, and a function that returns their number.
+
+    The function returns None if Spark has optimized away the plan.
+    """
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    observation = Observation(f"streamlets-{uuid.uuid4().hex}")
+    observed = rows.observe(observation, F.count(F.lit(1)).alias("records"))
+    return observed, lambda: (observation.get or {}).get("records")
+
+
+def _require_all(files: Sequence[Path], written: int | None, directory: Path) -> None:
+    """Require that Parquet files have as many records as the tasks have written; None requires nothing.
+
+    Raises:
+        MissingFilesError: the numbers differ.
+    """
+    import pyarrow.parquet as pq
+
+    existing = sum(pq.read_metadata(file).num_rows for file in files)
+    if written is not None and existing != written:
+        raise MissingFilesError(
+            f"Spark's tasks have written {written:,} records, and {existing:,} are in `{directory}`: executors must "
+            "share this directory with the driver; no data of this batch was published"
+        )
 
 
 def _is_data(path: Path) -> bool:

@@ -31,8 +31,12 @@ from tests.cluster import standalone
 
 EXECUTOR, WORKER, RUNNER, COMMIT = "an executor", "a worker", "the runner", "an executor at its commit"
 MASTER, FORGETFUL = "the master", "the master, which forgets its applications"
-_COMMIT = "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter.commitTask"
+_COMMIT = (
+    "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter.commitTask"
+    "(org.apache.hadoop.mapreduce.TaskAttemptContext,org.apache.hadoop.fs.Path)"
+)
 _PATIENCE = 900.0  # seconds until a round counts as not processed
+_STOP_PATIENCE = 60.0  # seconds for an executor to come to its next commit
 _POLL = 0.5
 _SETTINGS = {
     "spark.executor.memory": "600m",
@@ -228,18 +232,20 @@ def stopped_at(executor: psutil.Process, method: str) -> Iterator[Callable[[], b
     os.set_blocking(debugger.stdout.fileno(), False)
     heard = b""
 
-    def stopped() -> bool:
+    def hears(*words: bytes) -> bool:
         nonlocal heard
         assert debugger.stdout is not None
-        end = time.monotonic() + _PATIENCE
-        while time.monotonic() < end and debugger.poll() is None and b"Breakpoint hit" not in heard:
+        end = time.monotonic() + _STOP_PATIENCE
+        while time.monotonic() < end and debugger.poll() is None and not any(word in heard for word in words):
             heard += debugger.stdout.read() or b""
             time.sleep(0.02)
-        return b"Breakpoint hit" in heard
+        return any(word in heard for word in words)
 
     try:
         debugger.stdin.write(f"stop in {method}\n".encode())
-        yield stopped
+        if not hears(b"Set breakpoint", b"Deferring breakpoint"):
+            raise RuntimeError(f"the debugger cannot stop in {method}: {heard.decode()}")
+        yield lambda: hears(b"Breakpoint hit")
     finally:
         with suppress(OSError):
             debugger.stdin.write(b"exit\n")  # the process goes on

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,12 +48,12 @@ def staged(rows: DataFrame, directory: Path) -> Iterator[ds.Dataset]:
     Arguments:
         rows: the rows.
         directory: a directory of the query on a file system that all of Spark's machines share. What an earlier attempt
-            left in it is deleted.
+            left in it is deleted. Its tasks may still run, so each attempt has a directory of its own.
     """
     import pyarrow.dataset as ds
 
     shutil.rmtree(directory, ignore_errors=True)
-    files = write_part_files(rows, directory)
+    files = write_part_files(rows, directory / uuid.uuid4().hex[:8])
     crash_point("after-data-files")
     yield ds.dataset(list(map(str, files)), format="parquet")
     shutil.rmtree(directory, ignore_errors=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from streamlets.part_files import write_part_files
+from streamlets import part_files
+from streamlets.part_files import MissingFilesError, write_part_files
 
 pytestmark = pytest.mark.spark
 
@@ -58,3 +61,21 @@ def test_leftovers_of_tasks_are_not_returned(spark: SparkSession, tmp_path: Path
     wake()
     assert late not in files
     assert late not in write_part_files(spark.range(3), tmp_path / "out")
+
+
+def test_records_that_no_task_has_reported_are_refused_on_a_cluster(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that appears beside those of the tasks would double records; a file that is missing would lose them."""
+    monkeypatch.setattr(part_files, "on_cluster", lambda session: True)
+    late = str(tmp_path / "out" / "part-late.parquet")
+
+    def wake(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            pq.write_table(pa.Table.from_batches([batch]), late)
+            yield batch
+
+    rows = spark.range(3).coalesce(1)
+    assert write_part_files(rows, tmp_path / "in-order")
+    with pytest.raises(MissingFilesError, match=r"have written 3 records, and 6 are in .*; no data of this batch was"):
+        write_part_files(rows.mapInArrow(wake, "id bigint"), tmp_path / "out")

@@ -10,7 +10,8 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from streamlets.channels.delta.log import topic_id
 from streamlets.channels.delta.manifest import STAGED, Manifest, Manifests, writer_id
 from streamlets.channels.delta.table import Table, open_table
 from streamlets.channels.delta.table_directory import create_table, table_name
+from streamlets.shared_rows import shared_rows
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -121,19 +123,14 @@ class BatchWriter:
 
     def _write(self, rows: DataFrame, batch: int) -> _Outcome:
         attempt, outcome = f"{batch}/{uuid.uuid4().hex[:8]}", _Outcome()
-        shared = len(self.branches) > 1
-        if shared:
-            rows = rows.persist()
         try:
-            for number, branch in enumerate(self.branches):
-                self._write_branch(branch, branch.rows(rows), f"{attempt}-{number}", outcome)
+            with shared_rows(rows) if len(self.branches) > 1 else nullcontext(rows) as executed:
+                for number, branch in enumerate(self.branches):
+                    self._write_branch(branch, branch.rows(executed), f"{attempt}-{number}", outcome)
         except BaseException:
             for directory in outcome.directories:
                 shutil.rmtree(directory, ignore_errors=True)
             raise
-        finally:
-            if shared:
-                rows.unpersist()
         return outcome
 
     def _write_branch(self, branch: Branch[Path], rows: DataFrame, attempt: str, outcome: _Outcome) -> None:
@@ -161,15 +158,17 @@ class BatchWriter:
         """Write valid rows to a place, and broken rows to the dead letters.
 
         As long as no row is broken, one pass over the rows is enough. After a batch with a broken row, the rows of each
-        batch are persisted and split, until a batch has no broken row.
+        batch are shared and split, until a batch has no broken row.
         """
         if outlet.name not in self._broken:
             files, broken = write_valid(rows, place)
             if broken is None:
                 return files
             shutil.rmtree(place.directory, ignore_errors=True)
+            place = replace(place, directory=place.directory.with_name(f"{place.directory.name}-split"))
+            outcome.directories.append(place.directory)
             self._broken.add(outlet.name)
-            outcome.executions += len(self.branches) == 1  # the rows of several outlets are persisted
+            outcome.executions += len(self.branches) == 1  # the rows of several outlets are shared
         table = self._ensure(dead_letters, dead_letter_contract(), ())
         columns = dead_letter_columns(outlet, f"{self.query.name}/{attempt.partition('/')[0]}", self.query.version)
         letters = Place(table.path, self._new_directory(table, attempt, outcome))

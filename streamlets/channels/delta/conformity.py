@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from streamlets.channels.conformity import ORIGINAL, REASON
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.files import write_files
+from streamlets.shared_rows import shared_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -70,7 +71,7 @@ def write_valid(rows: DataFrame, place: Place) -> tuple[tuple[DataFile, ...], Br
 def write_both(
     rows: DataFrame, place: Place, letters: Place, columns: list[Column]
 ) -> tuple[tuple[DataFile, ...], tuple[DataFile, ...]]:
-    """Write valid rows to one place and broken rows to another, from one execution, which is persisted.
+    """Write valid rows to one place and broken rows to another, from one execution.
 
     Arguments:
         rows: the rows of `with_reasons`.
@@ -83,13 +84,10 @@ def write_both(
     """
     from pyspark.sql import functions as F
 
-    persisted = rows.persist()
-    try:
-        valid = _write(persisted.where(F.col(REASON).isNull()), place)
-        broken = persisted.where(F.col(REASON).isNotNull()).select(*columns)
+    with shared_rows(rows) as shared:
+        valid = _write(shared.where(F.col(REASON).isNull()), place)
+        broken = shared.where(F.col(REASON).isNotNull()).select(*columns)
         return valid, write_files(broken, letters.table, letters.directory, letters.partition_by)
-    finally:
-        persisted.unpersist()
 
 
 def _write(rows: DataFrame, place: Place) -> tuple[DataFile, ...]:

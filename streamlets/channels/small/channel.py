@@ -31,6 +31,7 @@ class SmallChannel(Channel):
     def __init__(self, directory: Path) -> None:
         self.directory = directory.absolute()
         self._begun = BegunBatches(self.directory / "_begun")
+        self._staging = self.directory / "_staging"  # which all machines of Spark share with the application
 
     @abc.abstractmethod
     def opened(self, plan: TopicPlan, directory: Path) -> SmallTopic:
@@ -65,7 +66,7 @@ class SmallChannel(Channel):
         dead_letters: TopicResource | None,
         query: TopicQuery,
     ) -> DataStreamWriter:
-        return rows.writeStream.foreachBatch(BatchWriter(branches, dead_letters, query, self._begun))
+        return rows.writeStream.foreachBatch(BatchWriter(branches, dead_letters, query, self._begun, self._staging))
 
     @override
     def may_have_written(self, streamlet: str, query: str, id: str, batch: int) -> bool:
@@ -77,4 +78,5 @@ class SmallChannel(Channel):
 
     @override
     def forget_all(self) -> None:
-        shutil.rmtree(self._begun.directory, ignore_errors=True)
+        for directory in (self._begun.directory, self._staging):
+            shutil.rmtree(directory, ignore_errors=True)

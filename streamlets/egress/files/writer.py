@@ -22,7 +22,7 @@ from streamlets.egress.errors import ExistingFilesError, SinkError
 from streamlets.egress.files import contents
 from streamlets.egress.files.compaction import Compaction
 from streamlets.egress.files.record import FilesRecord
-from streamlets.part_files import write_part_files
+from streamlets.part_files import counted_rows, write_part_files
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
 
@@ -93,7 +93,7 @@ class FilesWriter:
         record, query = self.record, self._query
         moves = record.decided(query, batch)
         replayed = moves is not None
-        rows, executed = _counted(rows)
+        rows, executed = counted_rows(rows)
         if moves is None:
             record.unstage(query)  # of an attempt that was not decided
             directory = record.staging(query) / f"{batch}-{uuid.uuid4().hex[:8]}"
@@ -216,19 +216,6 @@ _FILE_SYSTEM_ERRORS = ("No space left on device", "Disk quota exceeded", "Permis
 def _stem(sink: str, query: str) -> str:
     """Return the beginning of the names of a query's files, which has no dot: what follows a dot is their suffix."""
     return f"{sink.replace('.', '-')}-{query[:8]}"
-
-
-def _counted(rows: DataFrame) -> tuple[DataFrame, Callable[[], int | None]]:
-    """Return rows that Spark counts when it executes them, and a function that returns their number.
-
-    The function returns None if Spark has optimized away the plan.
-    """
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as F
-
-    observation = Observation(f"streamlets-{uuid.uuid4().hex}")
-    observed = rows.observe(observation, F.count(F.lit(1)).alias("records"))
-    return observed, lambda: (observation.get or {}).get("records")
 
 
 def _suffix(name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,8 +94,9 @@ class WebhookBatches:
     def _stage(self, rows: DataFrame, id: str, batch: int) -> None:
         from pyspark.sql import functions as F
 
-        staged = self._of_query(id) / f".{batch}"
-        shutil.rmtree(staged, ignore_errors=True)
+        for earlier in self._of_query(id).glob(".*"):  # attempts that were not decided; their tasks may still run
+            shutil.rmtree(earlier, ignore_errors=True)
+        staged = self._of_query(id) / f".{batch}-{uuid.uuid4().hex[:8]}"
         record = F.to_json(
             F.struct(*(F.col(f"`{name}`") for name in rows.columns)), {**JSON, "ignoreNullFields": "false"}
         )

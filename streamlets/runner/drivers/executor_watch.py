@@ -16,6 +16,7 @@ from streamlets.cluster.executors import (
     Removed,
     look_at,
 )
+from streamlets.masters import on_cluster
 from streamlets.runner.events.cluster_events import (
     ExecutorLost,
     ExecutorsAdded,
@@ -37,7 +38,7 @@ def watch_executors(spark: Spark, context: HostContext, end: Callable[[str], Non
         end: ends this Spark, for a reason.
         patience: the seconds for which a batch may wait without any executor.
     """
-    if is_local(spark.session.sparkContext.master):
+    if not on_cluster(spark.session):
         return
 
     def report(change: Change) -> None:
@@ -55,11 +56,6 @@ def watch_executors(spark: Spark, context: HostContext, end: Callable[[str], Non
             time.sleep(EVERY)
 
     threading.Thread(target=look, name="executor-watch", daemon=True).start()
-
-
-def is_local(master: str | None) -> bool:
-    """Return whether a master runs all tasks in the driver's Java process, as `local[4]` does."""
-    return master is None or master == "local" or master.startswith("local[")
 
 
 def event_of(change: Change, streamlets: tuple[str, ...], now: float) -> Event:
