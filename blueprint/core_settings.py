@@ -155,6 +155,9 @@ class ClusterSettings:
         STRINGS, "The directories that this machine and all executors share.", otherwise="not known"
     )
     start_timeout: Duration = setting(DURATION, "How long a start waits for the master and for executors.", "2 minutes")
+    executor_patience: Duration = setting(
+        DURATION, "How long a batch may wait without any executor before Spark is started again.", "1 minute"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

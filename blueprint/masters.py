@@ -154,6 +154,7 @@ DEFAULTS: tuple[Default, ...] = (
     _row("modules", values={"standalone": "shared", "kubernetes": "image", "yarn": "files"}),
     _row("environment", "spark.archives", "spark.pyspark.python"),
     _row("start_timeout", values=_of_clusters("2 minutes")),
+    _row("executor_patience", values=_of_clusters("1 minute")),
 )  # fmt: skip
 """A row for each setting whose default depends on the kind of master, or that sets settings of Spark."""
 

@@ -49,7 +49,7 @@ def test_all_outputs_get_the_rows_of_one_execution(
 def test_the_loss_of_an_executor_fails_the_batch_instead_of_mixing_executions(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rows that an executor had are gone with it. Persisted rows would be computed again, and be other ones."""
+    """The rows that an executor had no longer exist. Persisted rows would be computed again, and be other ones."""
     monkeypatch.setattr(module, "on_cluster", lambda session: True)
     before = stored(spark)
     context: Any = spark.sparkContext

@@ -38,7 +38,6 @@ from streamlets.spark.settings import SessionPlan
 # The number of concurrent builds and starts; more would only queue up in the JVM.
 _WORKERS = 4
 _JARS = "spark.jars"
-_EXECUTOR_PATIENCE = 60.0
 
 
 class Driver:
@@ -89,7 +88,7 @@ class Driver:
             lambda failure: report(Lost(failure, StreamletUnit.host)),
             session.jvm_log,
             renew=lambda: project.forget_modules(packages),
-            observe=lambda spark, end: watch_executors(spark, context, end, _EXECUTOR_PATIENCE),
+            observe=lambda spark, end: watch_executors(spark, context, end, session.cluster.executor_patience.seconds),
         )
         channels = channels_of(plan, context.state)
         shared = SiteContext(
