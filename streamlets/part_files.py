@@ -1,10 +1,11 @@
 """Files that Spark writes for a batch: all that its tasks have committed, and no others.
 
 Each attempt of a batch needs a directory of its own. An executor that the driver regards as lost may still be alive,
-and a task on it that was allowed to commit may do so at any time later: then in a directory that nobody reads. Within
-one attempt Spark allows one commit for each part of the rows, and fails the job if an executor is lost that it had
-allowed to commit (`OutputCommitCoordinator`). On a cluster the records in the files are compared with what the tasks
-have reported to the driver: executors that do not share the directory with the driver would lose records otherwise.
+and a task on it that was allowed to commit may do so at any time later: then in a directory that nobody reads. If the
+job still runs, Spark has allowed another attempt of the task to commit, too. The late one replaces its files, by a
+deletion and a rename: if the job ends between these, records are missing. So on a cluster the records in the files are
+compared with what the tasks have reported to the driver, which accepts one report for each part of the rows. That also
+finds executors that do not share the directory with the driver.
 
 The settings of a user may change the names, the places and the number of the files that Spark writes. What must not
 change is fixed here, and no caller relies on the names.
@@ -53,6 +54,7 @@ def write_part_files(
     format: str = "parquet",
     options: Mapping[str, str] | None = None,
     partition_by: Sequence[str] = (),
+    one_line_each: bool = False,
 ) -> tuple[Path, ...]:
     """Write rows with Spark, and return the files that its tasks have committed, sorted.
 
@@ -62,12 +64,15 @@ def write_part_files(
         format: the name of the format in Spark.
         options: the options of Spark's writer.
         partition_by: the partition columns, which become directories `column=value`.
+        one_line_each: whether the files have a line for each record, and are not compressed, so that they can be
+            counted like those of Parquet.
 
     Raises:
         MissingFilesError: the directory has not the records that the tasks on a cluster have written.
     """
     written = None
-    if format == "parquet" and on_cluster(rows.sparkSession):
+    count = _rows if format == "parquet" else _lines if one_line_each else None
+    if count is not None and on_cluster(rows.sparkSession):
         rows, written = counted_rows(rows)
     for name, value in _SETTINGS.items():
         rows.sparkSession.conf.set(name, value)
@@ -77,8 +82,8 @@ def write_part_files(
     writer.save(f"file:{directory.absolute()}")
     paths = (path for path in directory.rglob("*") if path.is_file())
     files = tuple(sorted(path for path in paths if _is_data(path.relative_to(directory))))
-    if written is not None:
-        _require_all(files, written(), directory)
+    if count is not None and written is not None:
+        _require_all(written(), sum(map(count, files)), directory)
     return files
 
 
@@ -95,20 +100,29 @@ def counted_rows(rows: DataFrame) -> tuple[DataFrame, Callable[[], int | None]]:
     return observed, lambda: (observation.get or {}).get("records")
 
 
-def _require_all(files: Sequence[Path], written: int | None, directory: Path) -> None:
-    """Require that Parquet files have as many records as the tasks have written; None requires nothing.
+def _require_all(written: int | None, existing: int, directory: Path) -> None:
+    """Require that the files of a directory have the records that the tasks have written; None requires nothing.
 
     Raises:
         MissingFilesError: the numbers differ.
     """
-    import pyarrow.parquet as pq
-
-    existing = sum(pq.read_metadata(file).num_rows for file in files)
     if written is not None and existing != written:
         raise MissingFilesError(
             f"Spark's tasks have written {written:,} records, and {existing:,} are in `{directory}`: executors must "
-            "share this directory with the driver; no data of this batch was published"
+            "share this directory with the driver, or one of them was lost while it wrote; no data of this batch was "
+            "published"
         )
+
+
+def _rows(file: Path) -> int:
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(file).num_rows)
+
+
+def _lines(file: Path) -> int:
+    with file.open("rb") as lines:
+        return sum(1 for _ in lines)
 
 
 def _is_data(path: Path) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from streamlets import part_files
@@ -77,5 +80,28 @@ def test_records_that_no_task_has_reported_are_refused_on_a_cluster(
 
     rows = spark.range(3).coalesce(1)
     assert write_part_files(rows, tmp_path / "in-order")
-    with pytest.raises(MissingFilesError, match=r"have written 3 records, and 6 are in .*; no data of this batch was"):
+    with pytest.raises(MissingFilesError, match=r"have written 3 records, and 6 are in .* no data of this batch was"):
         write_part_files(rows.mapInArrow(wake, "id bigint"), tmp_path / "out")
+
+
+def test_the_files_of_a_task_that_a_late_attempt_has_deleted_are_missed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task whose executor was regarded as lost deletes the files of its successor, to replace them: if the job ends
+    before it has, the batch fails. Lines are counted as well as the rows of Parquet."""
+    monkeypatch.setattr(part_files, "on_cluster", lambda session: True)
+
+    def delete(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        if context is not None and context.partitionId() == 1:
+            end = time.monotonic() + 300
+            while not (committed := list(tmp_path.glob("*/_temporary/0/task_*_000000"))):
+                assert time.monotonic() < end, "the first task does not commit"
+                time.sleep(0.02)
+            shutil.rmtree(committed[0])
+        yield from batches
+
+    rows = spark.range(0, 4, 1, 2).mapInArrow(delete, "id bigint")
+    for format, frame in (("parquet", rows), ("text", rows.selectExpr("string(id)"))):
+        with pytest.raises(MissingFilesError, match="have written 4 records, and 2 are in"):
+            write_part_files(frame, tmp_path / format, format=format, one_line_each=format == "text")

@@ -101,7 +101,8 @@ class WebhookBatches:
             F.struct(*(F.col(f"`{name}`") for name in rows.columns)), {**JSON, "ignoreNullFields": "false"}
         )
         lines = {"compression": "none", "lineSep": "\n", "encoding": "utf-8"}
-        write_part_files(rows.select(record.alias("value")), staged / "records", format="text", options=lines)
+        values = rows.select(record.alias("value"))
+        write_part_files(values, staged / "records", format="text", options=lines, one_line_each=True)
         crash_point("after-data-files")
         staged.rename(self._decided(id, batch))
         objects.sync_names(self._of_query(id))
