@@ -65,7 +65,7 @@ def write_part_files(
         options: the options of Spark's writer.
         partition_by: the partition columns, which become directories `column=value`.
         one_line_each: whether the files have a line for each record, and are not compressed, so that they can be
-            counted like those of Parquet.
+            counted like the rows of Parquet.
 
     Raises:
         MissingFilesError: the directory has not the records that the tasks on a cluster have written.
