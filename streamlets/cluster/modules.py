@@ -38,7 +38,7 @@ def with_modules(plan: SessionPlan) -> SessionPlan:
 
 
 def write_modules(archive: Path, path: list[Path]) -> None:
-    """Write the modules of directories, and those of Streamlets, into a zip. Of equal names, the first one counts.
+    """Write the modules of directories and of Streamlets into a zip. Of equal names, the first one counts.
 
     Raises:
         SessionError: there are too many.

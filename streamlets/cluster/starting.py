@@ -159,7 +159,7 @@ def _last(look: Look) -> str:
 
 
 def question_of(plan: ApplicationPlan, directories: tuple[Path, ...], settings: SessionPlan) -> Question:
-    """Return what executors of an application are asked.
+    """Return the questions to the executors of an application.
 
     Arguments:
         plan: the application.

@@ -43,7 +43,7 @@ class Question:
 
 
 def examine(question: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return what an executor has, as plain data.
+    """Return the facts about an executor, as plain data.
 
     Arguments:
         question: a `Question` as plain data.
@@ -61,7 +61,7 @@ def examine(question: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def identity() -> dict[str, Any]:
-    """Return what distinguishes an executor: its machine, the parent of its Python processes, and its id if known."""
+    """Return the identity of an executor: its machine, the parent of its Python processes, and its id if known."""
     directory = Path.cwd().name
     id = os.environ.get("SPARK_EXECUTOR_ID") or (directory if directory.isdigit() else "")
     return {"host": socket.gethostname(), "process": os.getppid(), "id": id, "time": time.time()}

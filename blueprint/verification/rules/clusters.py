@@ -1,4 +1,4 @@
-"""Rules about Spark's cluster: what an application needs there, as far as its settings say it."""
+"""Rules about Spark's cluster: requirements of an application, from its settings."""
 
 from __future__ import annotations
 
