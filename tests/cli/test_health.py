@@ -127,7 +127,7 @@ def test_a_streamlet_is_judged(
 def test_a_run_that_was_killed_is_lost(flow: Flow, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its streamlets are lost since its last status, but those that had ended before."""
     written(*UP, UnitChanged(NOW - 1, COPY, "completed"))
-    monkeypatch.setattr(health.time, "time", lambda: NOW + 7)
+    monkeypatch.setattr("cli.commands.health.time.time", lambda: NOW + 7)
     result = flow("health")
     assert result.code == 1
     first, heading, mean, copy = result.out.splitlines()
