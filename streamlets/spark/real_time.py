@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from streamlets.spark.cluster_settings import CORES_MAX
 from streamlets.spark.physical_plan import physical_plan
 from streamlets.spark.plan_tree import plan_tree
 
@@ -45,6 +47,23 @@ def shuffle_tasks(rows: DataFrame) -> int:
 
 
 def task_slots(session: SparkSession) -> int | None:
-    """Return the number of tasks that a Spark runs at the same time; None on a cluster, which may grow."""
+    """Return the number of tasks that a Spark runs at the same time; None if its settings do not limit them."""
     context = session.sparkContext
-    return context.defaultParallelism if str(context.master).startswith("local") else None
+    if str(context.master).startswith("local"):
+        return context.defaultParallelism
+    return slots_of(dict(context.getConf().getAll()))
+
+
+def slots_of(settings: Mapping[str, str]) -> int | None:
+    """Return the number of tasks that a Spark runs at the same time on a cluster; None if nothing limits them.
+
+    Arguments:
+        settings: the settings of the Spark.
+    """
+    if settings.get("spark.dynamicAllocation.enabled") == "true":
+        return None
+    if settings.get("spark.master", "").startswith("spark://"):
+        limit = settings.get(CORES_MAX)
+        return int(limit) if limit else None
+    executors, cores = (settings.get(f"spark.executor.{name}") for name in ("instances", "cores"))
+    return int(executors) * int(cores) if executors and cores else None

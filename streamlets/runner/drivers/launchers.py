@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,7 @@ from typing import Protocol
 from blueprint.core_settings import ClusterSettings, Isolation
 from blueprint.wording import counted
 from streamlets.runner.drivers.driver import Driver, session_plan
-from streamlets.runner.drivers.groups import DriverPlan, driver_plans
+from streamlets.runner.drivers.groups import driver_plans
 from streamlets.runner.drivers.messages import Assignment
 from streamlets.runner.drivers.process import PROGRAM, Process
 from streamlets.runner.drivers.remote import DriverProcess
@@ -22,9 +22,10 @@ from streamlets.runner.events.record_events import RowsInState
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.hosts import Host, HostContext
 from streamlets.runner.supervision.facts import Unit
-from streamlets.spark.cluster_settings import CORES_MAX
+from streamlets.spark.cluster_settings import CORES_MAX, cores_of
 from streamlets.spark.java import require_java
 from streamlets.spark.session import SessionError
+from streamlets.spark.settings import SessionPlan
 
 
 class Launcher(Protocol):
@@ -47,11 +48,12 @@ def driver_processes(context: HostContext) -> Host:
     """Start a process with a Spark of its own for each group of streamlets; they are starting on return."""
     require_java()
     drivers_planned = driver_plans(context.plan)
-    shares = cluster_shares(context, drivers_planned)
+    sessions = {driver.name: session_plan(driver.plan, context.state, context.master) for driver in drivers_planned}
+    shares = cluster_shares(sessions)
     turn = threading.Semaphore(os.cpu_count() or 1)
     processes = []
     for driver in drivers_planned:
-        session = session_plan(driver.plan, context.state, context.master)
+        session = sessions[driver.name]
         session = replace(
             session, logs=session.logs / driver.name, scratch=session.scratch / driver.name,
             sparks=len(drivers_planned), application=f"{context.plan.name}.{driver.name}", cluster=shares[driver.name],
@@ -66,26 +68,31 @@ def driver_processes(context: HostContext) -> Host:
     return drivers
 
 
-def cluster_shares(context: HostContext, drivers: Sequence[DriverPlan]) -> dict[str, ClusterSettings]:
-    """Return the settings of the cluster of each driver, by name. On a standalone cluster they share the cores.
+def cluster_shares(sessions: Mapping[str, SessionPlan]) -> dict[str, ClusterSettings]:
+    """Return the settings of the cluster of each driver. On a standalone cluster, drivers without a limit share one.
+
+    Arguments:
+        sessions: the settings of the Spark of each driver, by its name.
 
     Raises:
         SessionError: there are too few cores, or their number is not set: then the first driver would take all.
     """
-    sessions = {driver.name: session_plan(driver.plan, context.state, context.master) for driver in drivers}
     settings = {name: session.cluster for name, session in sessions.items()}
+    masters = {name: session.spark_master for name, session in sessions.items()}
     sharing = [
-        name for name, session in sessions.items()
-        if session.spark_master is not None
-        and session.spark_master.kind == "standalone" and CORES_MAX not in session.settings
-    ]  # fmt: skip
-    if len(sharing) < 2 and (not sharing or len(drivers) < 2):
+        name
+        for name, master in masters.items()
+        if master is not None and master.kind == "standalone" and CORES_MAX not in sessions[name].settings
+    ]
+    if len(sharing) < 2:
         return settings
-    cores = settings[sharing[0]].cores_max
+    first = masters[sharing[0]]
+    assert first is not None
+    cores = cores_of(settings[sharing[0]], first)
     if cores is None or cores < len(sharing):
         have = "all cores of the cluster" if cores is None else counted(cores, "core")
         raise SessionError(
-            f"{counted(len(sharing), 'driver')} share {have}, and each needs one that the others do not take",
+            f"{counted(len(sharing), 'driver')} share {have}, and each needs a core that the others do not take",
             "set `flow.cluster.cores-max` to a number for all of them, or put streamlets into the same group",
         )
     each, more = divmod(cores, len(sharing))

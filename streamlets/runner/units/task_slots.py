@@ -43,6 +43,6 @@ def _message(queries: dict[str, int], needed: int, slots: int) -> str:
         parts.append("1 for the queries that run in batches")
     return (
         f"Spark has {slots} task slots and needs {needed}: {', '.join(parts)}. In real-time mode each partition of a "
-        f"topic and of a shuffle has a task of its own: start Spark with more slots (`--master local[{needed},4]`), or "
-        "use fewer partitions"
+        f"topic and of a shuffle has a task of its own: start Spark with more slots (`--master local[{needed},4]`, or "
+        "on a cluster more cores by `flow.cluster`), or use fewer partitions"
     )
