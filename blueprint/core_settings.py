@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
+from blueprint.kubernetes_settings import KubernetesSettings
 from blueprint.quantities import Duration, MemorySize
 from blueprint.setting import Scope, Setting, SettingNode, by_name, options, section, setting, settings_of, tree_of
 from blueprint.setting_types import (
@@ -178,6 +179,7 @@ class ApplicationSettings:
     state_access: Access = setting(_ACCESS, "Who may read the state directory of the application.", "owner")
     metrics: MetricsSettings = section(MetricsSettings)
     cluster: ClusterSettings = section(ClusterSettings)
+    kubernetes: KubernetesSettings = section(KubernetesSettings)
     spark: Mapping[str, str] = options(
         SPARK_OPTIONS, "Spark settings of the whole application; the prefix `spark.` is optional.", key="runtimes.spark"
     )

@@ -205,6 +205,10 @@ def _options(value: Value) -> dict[str, object]:
     return {key: scalar.value for key, scalar in scalars(value).items()}
 
 
+def _texts(value: Value) -> dict[str, str]:
+    return {key: scalar.text for key, scalar in scalars(value).items()}
+
+
 def _spark_options(value: Value) -> dict[str, str]:
     return {spark_name(key): scalar.text for key, scalar in scalars(value).items()}
 
@@ -214,7 +218,8 @@ TRIGGER: Structure[Trigger] = Structure(
 )
 OPTIONS: Structure[Mapping[str, object]] = Structure("an object of single values", _options)
 SPARK_OPTIONS: Structure[Mapping[str, str]] = Structure("an object of single values", _spark_options)
-FREE_FORM = (OPTIONS, SPARK_OPTIONS)
+TEXTS: Structure[Mapping[str, str]] = Structure("an object of single values", _texts)
+FREE_FORM = (OPTIONS, SPARK_OPTIONS, TEXTS)
 """The types of objects of single values whose keys the user chooses; the keys may have dots."""
 
 OBJECT: Structure[object] = Structure("an object", plain)

@@ -15,6 +15,7 @@ import click
 if TYPE_CHECKING:
     from blueprint.catalog import Catalog
     from blueprint.comparison.findings import Against, AgainstOf
+    from blueprint.core_settings import ApplicationSettings
     from blueprint.logic import LogicCheck
     from blueprint.model.source import Source
     from blueprint.verification.verify import Verification
@@ -61,8 +62,15 @@ class Application:
     @property
     def name(self) -> str | None:
         """The name of the application in the blueprint and the settings; None without a blueprint."""
+        settings = self.own_settings
+        return None if settings is None else settings.application or self.blueprint.absolute().parent.name or None
+
+    @property
+    def own_settings(self) -> ApplicationSettings | None:
+        """The settings of the application, read without a verification; None without a blueprint."""
         if not self.blueprint.exists():
             return None
+        from blueprint.core_settings import ApplicationSettings
         from blueprint.diagnostics import Sources
         from blueprint.hocon import ObjectValue, resolve
         from blueprint.settings.layers import read_layers
@@ -71,8 +79,7 @@ class Application:
         layers = read_layers(self.source, [Path(file) for file in self.conf], self.settings, Sources(Path.cwd()))
         tree, _ = resolve(layers, os.environ)
         flow = tree.fields.get("flow") if isinstance(tree, ObjectValue) else None
-        name = application_settings(flow).application if isinstance(flow, ObjectValue) else None
-        return name or self.blueprint.absolute().parent.name or None
+        return application_settings(flow) if isinstance(flow, ObjectValue) else ApplicationSettings()
 
     def verify(
         self,
@@ -82,6 +89,7 @@ class Application:
         state: bool = False,
         texts: Mapping[Path, str] | None = None,
         planned: bool = True,
+        environment: Mapping[str, str] = os.environ,
     ) -> Verification:
         """Verify the application.
 
@@ -92,6 +100,7 @@ class Application:
             state: whether to determine the queries' state, too.
             texts: texts to verify instead of the content of files, by their resolved paths.
             planned: whether to make the plan, too; False when only the findings are needed.
+            environment: the variables that settings use.
         """
         from blueprint.verification.verify import verify
         from streamlets.project.catalog import ProjectCatalog
@@ -101,7 +110,7 @@ class Application:
             catalog=catalog if catalog is not None else ProjectCatalog(),
             conf_files=self.conf,
             arguments=(*self.settings, *self.options),
-            environment=os.environ,
+            environment=environment,
             working_directory=Path.cwd(),
             logic=logic,
             against=against,
@@ -120,6 +129,11 @@ def application_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("arguments", nargs=-1, metavar="[PATH] [KEY=VALUE]...")(command)
 
 
+def is_setting(argument: str) -> bool:
+    """Return whether an argument is `KEY=VALUE`, and not the path of a file with such a name."""
+    return _SETTING.match(argument) is not None and not Path(argument).exists()
+
+
 def application(arguments: Sequence[str], conf: Sequence[str]) -> Application:
     """Return the application that arguments name.
 
@@ -130,7 +144,7 @@ def application(arguments: Sequence[str], conf: Sequence[str]) -> Application:
     Raises:
         click.UsageError: there is more than one path, or what looks like a setting has no `=`.
     """
-    settings = tuple(argument for argument in arguments if _SETTING.match(argument) and not Path(argument).exists())
+    settings = tuple(filter(is_setting, arguments))
     paths = [argument for argument in arguments if argument not in settings]
     if len(paths) > 1:
         raise click.UsageError(f"expected one path, found `{paths[0]}` and `{paths[1]}`; write settings as `key=value`")

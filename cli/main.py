@@ -29,6 +29,7 @@ _COMMANDS = {
     "health": "Show whether the streamlets of an application are healthy.",
     "lineage": "Show where a column comes from, and who uses it.",
     "lsp": "Answer an editor about blueprints (Language Server Protocol).",
+    "manifests": "Write what runs an application on Kubernetes.",
     "new": "Create a project that verifies, runs and passes its tests.",
     "pause": "Pause streamlets of a running application.",
     "put": "Deliver a file from inside the program of a spout.",

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from blueprint.setting import SettingNode
 
 
+_ONLY_REFERENCES = "flow.kubernetes"
+"""A section with the names of Secrets, not with their values."""
+
 _DIRECTORIES = ("PWD", "OLDPWD")
 """Variables of the shell, whose names resemble names of passwords."""
 
@@ -165,7 +168,7 @@ def _secret_scalars(value: Value, name: str = "", above: str = "", *, inside: bo
         above: the last key of its path.
         inside: whether the setting is below a secret.
     """
-    if isinstance(value, ObjectValue) and is_reference(value):
+    if (isinstance(value, ObjectValue) and is_reference(value)) or name == _ONLY_REFERENCES:
         return
     secret = inside or (bool(name) and is_secret(name))
     match value:

@@ -27,6 +27,7 @@ from blueprint.core_settings import (
 )
 from blueprint.diagnostics import Span
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, span_of
+from blueprint.kubernetes_settings import KubernetesSettings
 from blueprint.setting import Scope, Setting, declared_settings
 from blueprint.setting_types import FREE_FORM, STRING, scalars, scalars_by_path, spark_name
 from blueprint.settings.known_settings import channel_settings
@@ -46,7 +47,10 @@ def application_settings(flow: ObjectValue) -> ApplicationSettings:
     block = _block(flow, "cluster")
     secret = SecretPlace(**_set_fields(SecretPlace, _block(block, "secret")))
     cluster = ClusterSettings(secret=secret, **_set_fields(ClusterSettings, block))
-    return ApplicationSettings(metrics=metrics, cluster=cluster, **_set_fields(ApplicationSettings, flow))
+    kubernetes = KubernetesSettings(**_set_fields(KubernetesSettings, _block(flow, "kubernetes")))
+    return ApplicationSettings(
+        metrics=metrics, cluster=cluster, kubernetes=kubernetes, **_set_fields(ApplicationSettings, flow)
+    )
 
 
 def streamlet_settings(flow: ObjectValue, ref: str) -> StreamletSettings:

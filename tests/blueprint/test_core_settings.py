@@ -27,6 +27,7 @@ from blueprint.core_settings import (
     setting_tree,
 )
 from blueprint.hocon import parse_text, resolve
+from blueprint.kubernetes_settings import KubernetesSettings
 from blueprint.quantities import duration
 from blueprint.setting import declared_settings
 from blueprint.setting_types import POSITIVE
@@ -49,6 +50,7 @@ def test_every_setting_is_listed_once() -> None:
         ClusterSettings,
         CommonSettings,
         InletSettings,
+        KubernetesSettings,
         MetricsSettings,
         OutletSettings,
         Retry,

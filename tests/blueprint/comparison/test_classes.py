@@ -369,6 +369,7 @@ NOT_COMPARED = {
         "state_access": "who may read the state directory",
         "metrics": "where a run serves its metrics",
         "cluster": "where Spark runs tasks; a checkpoint keeps its number of shuffle partitions",
+        "kubernetes": "where a run is, and with how much of a machine",
     },
 }
 """The others, and why."""
