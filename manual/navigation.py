@@ -27,6 +27,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/kafka-jars.md",
         "docs/isolation.md",
         "docs/spark-clusters.md",
+        "docs/kubernetes.md",
         "docs/graph.md",
         "docs/lineage.md",
         "docs/editors.md",

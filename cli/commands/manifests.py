@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 @imports_modules()
 @click.command()
 @click.argument("arguments", nargs=-1, required=True, metavar="[PATH] DIRECTORY [KEY=VALUE]...")
-@click.option("--conf", multiple=True, metavar="FILE", help="Add settings from FILE to those of the pods; may be repeated.")
+@click.option(
+    "--conf", multiple=True, metavar="FILE", help="Add settings from FILE to those of the pods; may be repeated."
+)
 @click.option(
     "--for", "target", type=click.Choice(["statefulset", "job"]), default="statefulset", show_default=True,
     help="What runs the application: a StatefulSet, which runs until it is deleted, or a Job for bounded runs "

@@ -220,8 +220,7 @@ class Deployment:
                 raise ManifestError(
                     f"`flow.kubernetes.{key}` is {quantity(memory)}{sparks}, which leaves {heap} MiB for each Java "
                     f"process, and Spark needs {_SMALLEST_HEAP} MiB",
-                    f"set it to {needed} MiB or more"
-                    + (", or put streamlets into groups" if sparks else ""),
+                    f"set it to {needed} MiB or more" + (", or put streamlets into groups" if sparks else ""),
                 )
 
 

@@ -22,8 +22,8 @@ Effect = Literal["created", "changed", "unchanged", "removed"]
 """What writing does to a file."""
 
 _MARKER = re.compile(
-    r"# Written by `flow manifests` for the application `(?P<application>[^`\n]*)`, checksum (?P<checksum>[0-9a-f]{12})\."
-    r" Change settings or use kustomize, and write it again\.\n"
+    r"# Written by `flow manifests` for the application `(?P<application>[^`\n]*)`, "
+    r"checksum (?P<checksum>[0-9a-f]{12})\. Change settings or use kustomize, and write it again\.\n"
 )
 
 

@@ -36,7 +36,9 @@ def objects(deployment: Deployment) -> Iterator[tuple[str, tuple[Object, ...]]]:
         case "statefulset":
             yield "statefulset", (_stateful_set(deployment),)
         case "job":
-            yield ("cronjob", (_cron_job(deployment),)) if deployment.settings.schedule else ("job", (_job(deployment),))
+            yield (
+                ("cronjob", (_cron_job(deployment),)) if deployment.settings.schedule else ("job", (_job(deployment),))
+            )
     if deployment.form != "job":
         yield "poddisruptionbudget", tuple(_disruption_budgets(deployment))
     yield "networkpolicy", tuple(_network_policies(deployment))

@@ -48,9 +48,7 @@ def run_pod(deployment: Deployment) -> dict[str, Node]:
             **({"restartPolicy": restart} if job else {}),
             "serviceAccountName": Noted(account, "flow.kubernetes.service-account") if account else deployment.name,
             "automountServiceAccountToken": Noted(bool(deployment.executors), token),
-            "terminationGracePeriodSeconds": Noted(
-                deployment.grace_seconds, f"flow.kubernetes.drain-timeout, {parts}"
-            ),
+            "terminationGracePeriodSeconds": Noted(deployment.grace_seconds, f"flow.kubernetes.drain-timeout, {parts}"),
             "securityContext": pod_security(),
             "containers": [_container(deployment)],
             "volumes": [
@@ -107,7 +105,7 @@ def arguments(deployment: Deployment) -> list[Node]:
     given += ["--state-dir", str(STATE), "--drain-timeout", timeout]
     if deployment.executors:
         given += ["--master", Noted("k8s://https://kubernetes.default.svc", "flow.kubernetes.executors")]
-    elif deployment.sparks:
+    elif deployment.sparks and deployment.plan.settings.cluster.master is None:
         given += ["--master", Noted(f"local[{settings.cpu},4]", "flow.kubernetes.cpu; four attempts of each task")]
     if deployment.bounded:
         given += [Noted("--available-now", "flow manifests --for job")]

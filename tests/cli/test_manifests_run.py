@@ -60,7 +60,9 @@ class Pod:
                 file.write_text(data[mount["subPath"]])
         tops = {mount["mountPath"].split("/")[1] for mount in self.container["volumeMounts"]} - {"tmp"}
         words = [*self.container["command"], *self.container["args"]]
-        self.command = [f"{root}{word}" if word.split("/")[1:2] and word.split("/")[1] in tops else word for word in words]
+        self.command = [
+            f"{root}{word}" if word.split("/")[1:2] and word.split("/")[1] in tops else word for word in words
+        ]
         self.environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
 
     def start(self, **options: Any) -> subprocess.Popen[bytes]:

@@ -36,6 +36,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "graph": ("PATH",),
     "health": ("STREAMLET", "--path", "PATH"),
     "lineage": ("no.such", "PATH"),
+    "manifests": ("PATH", "NEW"),
     "new": ("NEW",),
     "pause": ("STREAMLET", "--path", "PATH", "--timeout", "0.2s"),
     "put": ("out", "--file", "PATH"),

@@ -64,6 +64,7 @@ USES: dict[str, tuple[Use, ...] | str] = {
     "graph": "no state",
     "lineage": "no state",
     "lsp": "no state",
+    "manifests": "no state",
     "new": "no state",
     "pause": (Use(("pause", "distinct")),),
     "put": "no state",

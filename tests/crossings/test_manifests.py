@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from blueprint.kubernetes_settings import KubernetesSettings
@@ -48,7 +47,9 @@ def deployments(base: Deployment) -> Iterator[Deployment]:
             schedules = (None, "0 3 * * *") if form == "job" else (None,)
             for schedule in schedules:
                 executors = {} if base.sparks else {"executors": 0}
-                settings = KubernetesSettings(**{"name": "app", "memory": _LARGE, "schedule": schedule} | values | executors)
+                settings = KubernetesSettings(
+                    **{"name": "app", "memory": _LARGE, "schedule": schedule} | values | executors
+                )
                 isolation = "process" if values else "none"
                 own = replace(base.plan.settings, kubernetes=settings, isolation=isolation)
                 yield with_form(replace(base, plan=replace(base.plan, settings=own)), form)
@@ -60,7 +61,7 @@ def with_form(base: Deployment, form: Form) -> Deployment:
 
 
 @every_application
-def test_manifests_are_valid(application: Application, path: Path) -> None:  # noqa: F811 - the fixture
+def test_manifests_are_valid(application: Application, path: Path) -> None:
     """No object has a field that Kubernetes does not know, or a value of another type; names are unique."""
     given = [re.sub(r"(?<=://)[^/@]*@", "", argument) for argument in application.arguments]  # users are secrets
     base = deployment_of(application_of([application.file, *given, "flow.kubernetes.name=app"], ()), "statefulset")
