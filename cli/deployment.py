@@ -164,7 +164,7 @@ def _check_secrets(settings: ObjectValue, sources: Sources) -> None:
         ManifestError: one has.
     """
     places = {(origin.span.file, origin.span) for value in _values(settings) for origin in value.origins}
-    references = settings.get("kubernetes", "secrets")
+    references = settings.get("kubernetes")  # names of Secrets and of variables, not their values
     named = [origin.span for value in _values(references) for origin in value.origins] if references else []
     for file in sorted({file for file, _ in places}):
         for number, line in enumerate(sources.lines(file), start=1):
@@ -199,7 +199,8 @@ def _check_references(settings: ObjectValue, kubernetes: KubernetesSettings) -> 
             if key == "file" and not any(PurePosixPath(place).is_relative_to(directory) for directory in directories):
                 raise ManifestError(
                     f"a secret is in the file `{place}`, which pods do not have",
-                    f"say which Secret has it: `flow.kubernetes.secret-volumes.NAME = {PurePosixPath(place).parent}`",
+                    "name a directory of its own, and say which Secret is there: "
+                    "`flow.kubernetes.secret-volumes.NAME = /DIRECTORY`",
                 )
 
 

@@ -21,10 +21,6 @@ from streamlets.kubernetes.yaml import Node, to_yaml
 KUBERNETES_FILE = "kubernetes.conf"
 """The settings of pods, which come after all others."""
 
-SERVICE_VARIABLE = "DRIVER_SERVICE"
-IMAGE_VARIABLE = "EXECUTOR_IMAGE"
-"""Environment variables of the pod of a run: where kustomize changes names and images, it changes these, too."""
-
 _LARGEST = 1024**2
 _UNUSABLE = re.compile(r"[^-._a-zA-Z0-9]+")
 
@@ -123,8 +119,7 @@ class _Substituted:
 def _cluster(deployment: Deployment) -> Iterator[tuple[str, object, str]]:
     """Yield the settings `flow.cluster` of a run with executors: key, value, and where it comes from."""
     settings = deployment.settings
-    host = _Substituted(f'${{{SERVICE_VARIABLE}}}"."${{POD_NAMESPACE}}".svc"')
-    yield "driver-host", host, "the Service, which executors know"
+    yield "driver-host", _Substituted("${POD_IP}"), "executors end with the pod, so its address is enough"
     for port in deployment.driver_ports:
         yield port.key, port.first, "the NetworkPolicy lets executors connect to it"
     yield "executors", settings.executors, "flow.kubernetes.executors"
@@ -138,7 +133,7 @@ def _spark(deployment: Deployment) -> Iterator[tuple[str, object, str]]:
     """Yield the settings of Spark of a run with executors: key, value, and where it comes from."""
     yield "spark.kubernetes.namespace", _Substituted("${POD_NAMESPACE}"), "the namespace of the run"
     yield "spark.kubernetes.driver.pod.name", _Substituted("${POD_NAME}"), "Kubernetes deletes executors with it"
-    yield "spark.kubernetes.container.image", _Substituted(f"${{{IMAGE_VARIABLE}}}"), "flow.kubernetes.image"
+    yield "spark.kubernetes.container.image", deployment.image, "flow.kubernetes.image"
     yield "spark.kubernetes.executor.podTemplateFile", str(CONFIGURATION / EXECUTOR_FILE), "next to this file"
     yield "spark.kubernetes.executor.podTemplateContainerName", "executor", "its container"
     memory = deployment.settings.executor_memory.bytes // 1024**2

@@ -19,6 +19,8 @@ _OWN_VARIABLES = {
     "STREAMLETS_TRUSTED_DIRECTORIES": (str(STATE), "a volume belongs to root"),
 }
 
+_POD_VARIABLES = ("POD_IP", "POD_NAME", "POD_NAMESPACE")
+
 
 def pod_security() -> dict[str, Node]:
     """Return the security context of a pod: no root, and volumes that the group can write."""
@@ -50,7 +52,11 @@ def variables(deployment: Deployment) -> list[Node]:
     settings = deployment.settings
     own: list[Node] = [{"name": name, "value": Noted(*given)} for name, given in _OWN_VARIABLES.items()]
     for name in (*settings.variables, *settings.secrets):
-        if name in _OWN_VARIABLES or (name in settings.variables and name in settings.secrets):
+        if (
+            name in _OWN_VARIABLES
+            or name in _POD_VARIABLES
+            or (name in settings.variables and name in settings.secrets)
+        ):
             raise ManifestError(f"the variable `{name}` in `flow.kubernetes` is set twice", "choose another name")
     own += [
         {"name": name, "value": Noted(value, f"flow.kubernetes.variables.{name}")}

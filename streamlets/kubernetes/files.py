@@ -54,7 +54,7 @@ def manifest_files(deployment: Deployment, directory: str) -> dict[str, str]:
     return {
         "Dockerfile": dockerfile(deployment, directory),
         "Dockerfile.dockerignore": ignored_files(deployment, directory),
-        "kustomization.yaml": to_yaml(kustomization(deployment, written)),
+        "kustomization.yaml": to_yaml(kustomization(written)),
         **written,
     }
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streamlets.kubernetes.configuration import (
-    IMAGE_VARIABLE,
     KUBERNETES_FILE,
-    SERVICE_VARIABLE,
     configuration_mounts,
     configuration_name,
 )
@@ -69,7 +67,7 @@ def _container(deployment: Deployment) -> dict[str, Node]:
         "image": Noted(deployment.image, "flow.kubernetes.image"),
         "command": [*INIT, "flow"],
         "args": arguments(deployment),
-        "env": [*variables(deployment), *(_executor_variables(deployment) if deployment.executors else ())],
+        "env": [*variables(deployment), *(_executor_variables() if deployment.executors else ())],
         "ports": [{"name": name, "containerPort": port} for name, port in ports(deployment)],
         "resources": {
             "requests": {"cpu": Noted(str(settings.cpu), "flow.kubernetes.cpu"), "memory": memory},
@@ -113,14 +111,11 @@ def arguments(deployment: Deployment) -> list[Node]:
     return [*given, *(Noted(argument, "an argument of flow manifests") for argument in deployment.arguments)]
 
 
-def _executor_variables(deployment: Deployment) -> list[Node]:
-    """Return the variables that `kubernetes.conf` uses."""
-    fields = {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace"}
-    return [
-        *({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()),
-        {"name": SERVICE_VARIABLE, "value": deployment.name},
-        {"name": IMAGE_VARIABLE, "value": Noted(deployment.image, "flow.kubernetes.image")},
-    ]
+def _executor_variables() -> Iterator[dict[str, Node]]:
+    """Yield the variables that `kubernetes.conf` uses."""
+    fields = {"POD_IP": "status.podIP", "POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace"}
+    for name, path in fields.items():
+        yield {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
 def ports(deployment: Deployment) -> Iterator[tuple[str, Node]]:

@@ -157,10 +157,10 @@ def test_a_directory_that_cannot_be_made(app: Path, flow: Flow) -> None:
         ("flow.kubernetes.executors=2", "is 2, and no streamlet needs Spark"),
         ("flow.kubernetes.secrets.LOGIN=shop", "must be the name of a Secret and a key in it"),
         ("flow.kubernetes.variables.HOME=/root", "the variable `HOME` in `flow.kubernetes` is set twice"),
-        ("flow.streamlets.ticks.parameters.cmd=[python, ${USER_OF_SHOP}]", "the variable `USER_OF_SHOP` of this machine"),
+        ("flow.streamlets.ticks.parameters.cmd=[python, ${USER_OF_SHOP}]", "variable `USER_OF_SHOP` of this machine"),
         ("flow.streamlets.ticks.parameters.env.PASSWORD=hunter22", "an argument has a secret"),
         ("flow.streamlets.ticks.parameters.secrets.KEY.env=API_KEY", "in the variable `API_KEY`, which pods"),
-        ("flow.streamlets.ticks.parameters.secrets.KEY.file=key", "/key`, which pods do not have"),
+        ("flow.streamlets.ticks.parameters.secrets.KEY.file=key", "in the file `key`, which pods do not have"),
     ],
 )  # fmt: skip
 def test_refusals(app: Path, flow: Flow, monkeypatch: pytest.MonkeyPatch, setting: str, message: str) -> None:
@@ -192,7 +192,7 @@ def test_a_secret_in_a_file(app: Path, flow: Flow) -> None:
     assert "hunter22" not in result.err
     app.write_text(
         f"{BLUEPRINT}\nblueprint.streamlets.ticks.parameters.env.PASSWORD = ${{DB_PASSWORD}}\n"
-        "flow.kubernetes.secrets { DB_PASSWORD = shop-db/password }"
+        "flow.kubernetes { secrets.DB_PASSWORD = shop-db/password, secret-volumes.keys = /keys }"
     )
     assert flow("manifests", "k8s").code == 0
     (variable,) = (entry for entry in _pod("k8s")["containers"][0]["env"] if entry["name"] == "DB_PASSWORD")
