@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import click
 
@@ -16,6 +16,7 @@ from cli.options import format_option
 from cli.output.errors import fail
 
 if TYPE_CHECKING:
+    from streamlets.kubernetes.deployment import Form
     from streamlets.kubernetes.files import ManifestDirectory
 
 
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     "--conf", multiple=True, metavar="FILE", help="Add settings from FILE to those of the pods; may be repeated."
 )
 @click.option(
-    "--for", "target", type=click.Choice(["statefulset", "job"]), default="statefulset", show_default=True,
+    "--for", "target", type=click.Choice(["statefulset", "job", "kubeflow", "apache"]), default="statefulset",
+    show_default=True,
     help="What runs the application: a StatefulSet, which runs until it is deleted, or a Job for bounded runs "
-    "(--available-now), which is a CronJob with the setting flow.kubernetes.schedule.",
+    "(--available-now), which is a CronJob with the setting flow.kubernetes.schedule; or a SparkApplication for the "
+    "operator of Kubeflow or of Apache Spark.",
 )  # fmt: skip
 @click.option("--check", is_flag=True, help="Write nothing, and show how the files in DIRECTORY would change.")
 @format_option()
@@ -49,7 +52,7 @@ def manifests(arguments: Sequence[str], conf: Sequence[str], target: str, check:
 
     app, directory = _paths(arguments, conf)
     try:
-        deployment = deployment_of(app, target)
+        deployment = deployment_of(app, cast("Form", target))
         files = manifest_files(deployment, _from(directory, app.directory))
         written = ManifestDirectory(directory, deployment.plan.name, files)
         if check:

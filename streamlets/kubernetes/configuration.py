@@ -60,7 +60,7 @@ def configuration_mounts(deployment: Deployment) -> Iterator[dict[str, Node]]:
     """Yield where the pod of a run has the files of the ConfigMap."""
     paths = [(key, str(file.path)) for key, file in _named_files(deployment)]
     paths += [(KUBERNETES_FILE, str(CONFIGURATION / KUBERNETES_FILE))]
-    if deployment.executors:
+    if deployment.executors and not deployment.operated:
         paths += [(EXECUTOR_FILE, str(CONFIGURATION / EXECUTOR_FILE))]
     for key, path in paths:
         yield {"name": "configuration", "mountPath": path, "subPath": key, "readOnly": True}
@@ -70,7 +70,7 @@ def _texts(deployment: Deployment) -> dict[str, str]:
     """Return the content of the ConfigMap by key."""
     texts = {key: file.text for key, file in _named_files(deployment)}
     texts[KUBERNETES_FILE] = pod_settings(deployment)
-    if deployment.executors:
+    if deployment.executors and not deployment.operated:
         texts[EXECUTOR_FILE] = to_yaml(executor_template(deployment))
     return texts
 
@@ -93,6 +93,9 @@ def pod_settings(deployment: Deployment) -> str:
     lines += [_line("flow.application", deployment.plan.name, "the image has the application in another directory")]
     lines += [_line("flow.metrics.port", deployment.metrics_port, "for probes")]
     lines += [_line("flow.metrics.host", deployment.metrics_host, "the kubelet asks from outside of the pod")]
+    if deployment.operated:
+        lines += [_line("flow.cluster.shared", _shared(deployment), "volumes of all pods")]
+        return "".join(f"{line}\n" for line in lines)
     if deployment.sparks and own.cluster.driver_memory is None and "spark.driver.memory" not in own.spark:
         share = "half" if deployment.sparks == 1 else f"half, for {deployment.sparks} drivers"
         note = f"flow.kubernetes.memory: {share}; Python has the rest"
@@ -125,8 +128,11 @@ def _cluster(deployment: Deployment) -> Iterator[tuple[str, object, str]]:
     yield "executors", settings.executors, "flow.kubernetes.executors"
     yield "executor-cores", settings.executor_cpu, "flow.kubernetes.executor-cpu"
     yield "executor-memory", f"{deployment.executor_heap}m", "flow.kubernetes.executor-memory: 60 %"
-    shared = [str(STATE), *map(str, deployment.outputs), *sorted(settings.volumes.values())]
-    yield "shared", shared, "volumes of all pods"
+    yield "shared", _shared(deployment), "volumes of all pods"
+
+
+def _shared(deployment: Deployment) -> list[str]:
+    return [str(STATE), *map(str, deployment.outputs), *sorted(deployment.settings.volumes.values())]
 
 
 def _spark(deployment: Deployment) -> Iterator[tuple[str, object, str]]:

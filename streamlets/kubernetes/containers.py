@@ -87,6 +87,13 @@ def claim_volume(name: str, claim: str) -> dict[str, Node]:
     return {"name": name, "persistentVolumeClaim": {"claimName": claim}}
 
 
+def state_mounts(deployment: Deployment) -> Iterator[dict[str, Node]]:
+    """Yield the directories of the volume of the state: the state, and the outputs of sinks."""
+    yield {"name": "state", "mountPath": str(STATE)}
+    for _, path, on_volume in deployment.output_volumes():
+        yield {"name": "state", "mountPath": Noted(str(path), "sinks write to it"), "subPath": on_volume}
+
+
 def further_mounts(deployment: Deployment) -> Iterator[dict[str, Node]]:
     """Yield the directories of the volumes that the settings name."""
     for name, path in sorted(deployment.settings.secret_volumes.items()):

@@ -15,8 +15,8 @@ from blueprint.masters import default_of
 from blueprint.plan import ApplicationPlan
 from blueprint.quantities import MemorySize
 
-Form = Literal["statefulset", "job"]
-"""What runs the application: a StatefulSet, or a Job or CronJob for bounded runs."""
+Form = Literal["statefulset", "job", "kubeflow", "apache"]
+"""What runs the application: a StatefulSet, a Job or CronJob for bounded runs, or one of two operators for Spark."""
 
 FORMS: tuple[Form, ...] = get_args(Form)
 
@@ -126,6 +126,11 @@ class Deployment:
         """Whether a run ends when all available data is processed."""
         return self.form == "job"
 
+    @property
+    def operated(self) -> bool:
+        """Whether an operator for Spark creates the pods."""
+        return self.form in ("kubeflow", "apache")
+
     @cached_property
     def sparks(self) -> int:
         """The number of Sparks: of drivers, each of which is an application of its own for a cluster."""
@@ -202,6 +207,12 @@ class Deployment:
             raise ManifestError(
                 "`flow.kubernetes.schedule` starts bounded runs, and a StatefulSet runs without an end",
                 "write manifests with `--for job`, or remove the schedule",
+            )
+        if self.operated and (self.settings.executors == 0 or self.sparks != 1):
+            raise ManifestError(
+                "an operator for Spark runs one Spark with executors, and the application has "
+                + (f"{self.sparks} Sparks" if self.sparks != 1 else "none"),
+                "set `flow.kubernetes.executors`, and `flow.isolation = none`; a StatefulSet has no such limits",
             )
         if self.settings.executors and not self.sparks:
             raise ManifestError(

@@ -1,14 +1,21 @@
-"""The entry point of the image: `executor` becomes an executor of Spark, other words are a command line of `flow`."""
+"""The entry point of the image. `executor` becomes an executor of Spark, and `driver`, as operators call it, a run.
+
+Other words are a command line of `flow`.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+from blueprint.masters import DEFAULTS
 from streamlets.artifacts.java import java_command
 
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
@@ -52,12 +59,72 @@ def executor_command(java: str, jars: Path, environment: Mapping[str, str]) -> l
     ]
 
 
+_PROPERTIES = "--properties-file"
+_FOR_SUBMISSION = re.compile(r"spark\.(master$|submit\.|kubernetes\.(submitInDriver$|driver\.(?!pod\.name$)))")
+"""Settings that only a submission needs."""
+
+_ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+
+
+def driver_command(arguments: Sequence[str], settings: Mapping[str, str], file: Path) -> tuple[list[str], str]:
+    """Return the command line of `flow` for a driver that Spark has submitted, and the settings for it, as HOCON.
+
+    `spark-submit` would start Java, which starts Python and does not pass signals on; `flow run` starts Java itself.
+
+    Arguments:
+        arguments: the words after `driver`: options of `spark-submit`, the program, and its own arguments.
+        settings: the settings of Spark in the file of `--properties-file`.
+        file: where the settings for `flow` will be.
+    """
+    words = list(arguments)
+    while words and words[0].startswith("-"):
+        del words[:2]
+    own, names = words[1:], {name: row.key for row in DEFAULTS for name in row.spark[:1]}
+    lines = [
+        f"flow.cluster.{names[name]} = {json.dumps(value)}"
+        if name in names
+        else f"flow.runtimes.spark.{json.dumps(name)} = {json.dumps(value)}"
+        for name, value in sorted(settings.items())
+        if not _FOR_SUBMISSION.match(name)
+    ]
+    return [*own, "--conf", str(file), "--master", settings["spark.master"]], "".join(f"{line}\n" for line in lines)
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """Return the content of a file of Java's properties, as Spark writes them: one in each line, with escapes."""
+
+    def plain(escaped: str) -> str:
+        return _ESCAPED.sub(lambda match: _unescaped(match[1]), escaped)
+
+    lines = (line for line in text.splitlines() if line.strip() and not line.startswith(("#", "!")))
+    pairs = (re.fullmatch(r"((?:[^=\\]|\\.)*)=(.*)", line) for line in lines)
+    return {plain(pair[1]): plain(pair[2]) for pair in pairs if pair is not None}
+
+
+def _unescaped(escape: str) -> str:
+    return chr(int(escape[1:], 16)) if len(escape) > 1 else _ESCAPES.get(escape, escape)
+
+
+def _run_driver(arguments: Sequence[str]) -> None:
+    given = dict(pairwise(arguments)).get(_PROPERTIES)
+    if given is None:
+        raise SystemExit(f"error: a driver needs `{_PROPERTIES} FILE`; Spark starts drivers with it")
+    with tempfile.NamedTemporaryFile("w", suffix=".conf", delete=False, encoding="utf-8") as file:
+        settings = read_properties(Path(given).read_text(encoding="latin-1"))
+        command, text = driver_command(arguments, settings, Path(file.name))
+        file.write(text)
+    os.execvp("flow", ["flow", *command])
+
+
 def main(arguments: Sequence[str]) -> None:
-    """Become an executor or `flow`.
+    """Become an executor or `flow`, with the same process id.
 
     Arguments:
         arguments: the words after the entry point.
     """
+    if list(arguments[:1]) == ["driver"]:
+        _run_driver(arguments[1:])
     if list(arguments[:1]) != ["executor"]:
         os.execvp("flow", ["flow", *arguments])
     spark = importlib.util.find_spec("pyspark")

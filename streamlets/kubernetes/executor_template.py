@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from streamlets.kubernetes.containers import (
     INIT,
+    claim_volume,
     container_security,
     further_mounts,
     further_volumes,
     pod_security,
+    state_mounts,
     variables,
 )
 from streamlets.kubernetes.deployment import Deployment
@@ -19,7 +21,8 @@ EXECUTOR_FILE = "executor.yaml"
 
 
 def executor_template(deployment: Deployment) -> dict[str, Node]:
-    """Return the template."""
+    """Return the template. An operator does not know the volume of the state, so the template has it there."""
+    mounts = state_mounts(deployment) if deployment.operated else ()
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -34,9 +37,13 @@ def executor_template(deployment: Deployment) -> dict[str, Node]:
                     "command": [*INIT, "python", "-m", "streamlets.kubernetes.entrypoint"],
                     "env": variables(deployment),
                     "securityContext": container_security(),
-                    "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *further_mounts(deployment)],
+                    "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *mounts, *further_mounts(deployment)],
                 }
             ],
-            "volumes": [{"name": "tmp", "emptyDir": {}}, *further_volumes(deployment)],
+            "volumes": [
+                *([claim_volume("state", deployment.claim)] if deployment.operated else []),
+                {"name": "tmp", "emptyDir": {}},
+                *further_volumes(deployment),
+            ],
         },
     }

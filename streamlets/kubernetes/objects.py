@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from streamlets.kubernetes.configuration import config_map
 from streamlets.kubernetes.deployment import Deployment, quantity
 from streamlets.kubernetes.labels import labels, metadata, selector
+from streamlets.kubernetes.operators import apache_application, kubeflow_application
 from streamlets.kubernetes.pods import CONTAINER, ports, run_pod
 from streamlets.kubernetes.yaml import Node, Noted
 
@@ -39,13 +40,17 @@ def objects(deployment: Deployment) -> Iterator[tuple[str, tuple[Object, ...]]]:
             yield (
                 ("cronjob", (_cron_job(deployment),)) if deployment.settings.schedule else ("job", (_job(deployment),))
             )
+        case "kubeflow":
+            yield "sparkapplication", (kubeflow_application(deployment),)
+        case "apache":
+            yield "sparkapplication", (apache_application(deployment),)
     if deployment.form != "job":
         yield "poddisruptionbudget", tuple(_disruption_budgets(deployment))
     yield "networkpolicy", tuple(_network_policies(deployment))
 
 
 def _stateful_set(deployment: Deployment) -> Object:
-    template = {"metadata": {"name": "state", "labels": labels(deployment)}, "spec": _claim_spec(deployment)}
+    template: Object = {"metadata": {"name": "state", "labels": labels(deployment)}, "spec": _claim_spec(deployment)}
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -64,7 +69,8 @@ def _stateful_set(deployment: Deployment) -> Object:
 
 def _job_spec(deployment: Deployment) -> Object:
     refused = Noted([_REFUSED], "the blueprint, the arguments or the state are wrong")
-    rule = {"action": "FailJob", "onExitCodes": {"containerName": CONTAINER, "operator": "In", "values": refused}}
+    codes: Object = {"containerName": CONTAINER, "operator": "In", "values": refused}
+    rule: Object = {"action": "FailJob", "onExitCodes": codes}
     return {
         "backoffLimit": 6,
         "podReplacementPolicy": Noted("Failed", "never two pods at one time"),

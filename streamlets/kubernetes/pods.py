@@ -16,6 +16,7 @@ from streamlets.kubernetes.containers import (
     further_mounts,
     further_volumes,
     pod_security,
+    state_mounts,
     variables,
 )
 from streamlets.kubernetes.deployment import (
@@ -50,7 +51,7 @@ def run_pod(deployment: Deployment) -> dict[str, Node]:
             "securityContext": pod_security(),
             "containers": [_container(deployment)],
             "volumes": [
-                *([claim_volume("state", deployment.claim)] if job else []),
+                *([claim_volume("state", deployment.claim)] if deployment.form != "statefulset" else []),
                 {"name": "tmp", "emptyDir": {}},
                 {"name": "configuration", "configMap": {"name": configuration_name(deployment)}},
                 *further_volumes(deployment),
@@ -65,9 +66,11 @@ def _container(deployment: Deployment) -> dict[str, Node]:
     return {
         "name": CONTAINER,
         "image": Noted(deployment.image, "flow.kubernetes.image"),
-        "command": [*INIT, "flow"],
-        "args": arguments(deployment),
-        "env": [*variables(deployment), *(_executor_variables() if deployment.executors else ())],
+        **_command(deployment),
+        "env": [
+            *variables(deployment),
+            *(_executor_variables() if deployment.executors and not deployment.operated else ()),
+        ],
         "ports": [{"name": name, "containerPort": port} for name, port in ports(deployment)],
         "resources": {
             "requests": {"cpu": Noted(str(settings.cpu), "flow.kubernetes.cpu"), "memory": memory},
@@ -79,8 +82,7 @@ def _container(deployment: Deployment) -> dict[str, Node]:
         "terminationMessagePolicy": Noted("FallbackToLogsOnError", "`kubectl describe pod` shows why a start failed"),
         "securityContext": container_security(),
         "volumeMounts": [
-            {"name": "state", "mountPath": str(STATE)},
-            *_output_mounts(deployment),
+            *state_mounts(deployment),
             {"name": "tmp", "mountPath": "/tmp"},
             *configuration_mounts(deployment),
             *further_mounts(deployment),
@@ -88,9 +90,11 @@ def _container(deployment: Deployment) -> dict[str, Node]:
     }
 
 
-def _output_mounts(deployment: Deployment) -> Iterator[dict[str, Node]]:
-    for _, path, on_volume in deployment.output_volumes():
-        yield {"name": "state", "mountPath": Noted(str(path), "sinks write to it"), "subPath": on_volume}
+def _command(deployment: Deployment) -> dict[str, Node]:
+    """Return the command of the container, which is the main process; Spark adds the arguments for an operator."""
+    if deployment.operated:
+        return {"command": [*INIT, "python", "-m", "streamlets.kubernetes.entrypoint"]}
+    return {"command": [*INIT, "flow"], "args": arguments(deployment)}
 
 
 def arguments(deployment: Deployment) -> list[Node]:
@@ -101,9 +105,9 @@ def arguments(deployment: Deployment) -> list[Node]:
         given += ["--conf", str(path)]
     timeout = Noted(f"{settings.drain_timeout.seconds:g}s", "flow.kubernetes.drain-timeout")
     given += ["--state-dir", str(STATE), "--drain-timeout", timeout]
-    if deployment.executors:
+    if deployment.executors and not deployment.operated:
         given += ["--master", Noted("k8s://https://kubernetes.default.svc", "flow.kubernetes.executors")]
-    elif deployment.sparks and deployment.plan.settings.cluster.master is None:
+    elif deployment.sparks and not deployment.operated and deployment.plan.settings.cluster.master is None:
         given += ["--master", Noted(f"local[{settings.cpu},4]", "flow.kubernetes.cpu; four attempts of each task")]
     if deployment.bounded:
         given += [Noted("--available-now", "flow manifests --for job")]

@@ -92,8 +92,12 @@ def test_files_that_are_not_needed_any_more_are_removed(app: Path, flow: Flow) -
 def test_a_foreign_file_is_not_overwritten(app: Path, flow: Flow) -> None:
     """A file with a name that is needed, without the marker, leaves all files as they are; so do links."""
     Path("k8s").mkdir()
-    for make in (lambda file: file.write_text("FROM mine\n"), lambda file: file.symlink_to("elsewhere")):
-        make(file := Path("k8s") / "Dockerfile")
+    file = Path("k8s") / "Dockerfile"
+    for linked in (False, True):
+        if linked:
+            file.symlink_to("elsewhere")
+        else:
+            file.write_text("FROM mine\n")
         for check in ((), ("--check",)):
             result = flow("manifests", "k8s", *check)
             assert (result.code, [*Path("k8s").iterdir()]) == (1, [file])
@@ -125,14 +129,14 @@ def test_all_or_nothing(app: Path, flow: Flow, monkeypatch: pytest.MonkeyPatch) 
     flow("manifests", "k8s")
     before = _content("k8s")
 
-    def full(*arguments: object, **options: object) -> object:
+    def full(*arguments: Any) -> Any:
         calls.append(1)
         if len(calls) == 2:
             raise OSError(28, "No space left on device", "k8s/draft")
-        return original(*arguments, **options)  # type: ignore[arg-type]
+        return original(*arguments)
 
     calls: list[int] = []
-    original = os.fdopen
+    original: Any = os.fdopen
     monkeypatch.setattr("streamlets.kubernetes.files.os.fdopen", full)
     result = flow("manifests", "k8s", "flow.kubernetes.image=other")
     assert result.code == 1
@@ -174,6 +178,17 @@ def test_refusals(app: Path, flow: Flow, monkeypatch: pytest.MonkeyPatch, settin
     assert "  help: " in result.err
     assert "hunter22" not in result.err + result.out
     assert not Path("k8s").exists()
+
+
+@pytest.mark.parametrize("operator", ["kubeflow", "apache"])
+def test_limits_of_operators(flow: Flow, tmp_path: Path, operator: str) -> None:
+    """They run one Spark with executors."""
+    for settings in ((), ("flow.kubernetes.executors=2", "flow.isolation=process")):
+        result = flow(
+            "manifests", str(REPOSITORY / "examples" / "flights"), str(tmp_path / "k8s"), "--for", operator, *settings
+        )
+        assert result.code == 1
+        assert "an operator for Spark runs one Spark with executors" in result.err
 
 
 def test_a_blueprint_with_errors(app: Path, flow: Flow) -> None:

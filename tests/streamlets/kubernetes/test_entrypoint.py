@@ -54,3 +54,36 @@ def test_other_words_are_a_command_of_flow() -> None:
     command = [sys.executable, "-m", "streamlets.kubernetes.entrypoint", "explain", "unknown-setting"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "unknown-setting" in done.stdout
+
+
+_PROPERTIES = r"""#Java properties built from Kubernetes config map
+#Tue Nov 24 19:00:00 UTC 2026
+spark.master=k8s\://https\://kubernetes.default.svc\:443
+spark.submit.deployMode=cluster
+spark.kubernetes.driver.pod.name=flights-driver
+spark.kubernetes.driver.label.app=flights
+spark.driver.host=flights-driver-svc.lab.svc
+spark.executor.instances=2
+spark.hadoop.note=a\=b\u00e4
+"""
+
+
+def test_a_driver_that_spark_has_submitted_is_a_run() -> None:
+    """The arguments after the program are of `flow`; settings of Spark are a file, without those of the submission."""
+    words = ["--properties-file", "/opt/spark/conf/spark.properties", "--class", "Runner", "local:///app/flow.py"]
+    settings = entrypoint.read_properties(_PROPERTIES)
+    command, text = entrypoint.driver_command([*words, "run", "/app/blueprint.conf"], settings, Path("/tmp/spark.conf"))
+    master = "k8s://https://kubernetes.default.svc:443"
+    assert command == ["run", "/app/blueprint.conf", "--conf", "/tmp/spark.conf", "--master", master]
+    assert text.splitlines() == [
+        'flow.cluster.driver-host = "flights-driver-svc.lab.svc"',
+        'flow.cluster.executors = "2"',
+        'flow.runtimes.spark."spark.hadoop.note" = "a=b\\u00e4"',
+        'flow.runtimes.spark."spark.kubernetes.driver.pod.name" = "flights-driver"',
+    ]
+
+
+def test_a_driver_without_a_file_of_settings() -> None:
+    """The message names the option."""
+    with pytest.raises(SystemExit, match="a driver needs `--properties-file FILE`"):
+        entrypoint.main(["driver", "local:///app/flow.py"])
