@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 from jsonschema import Draft202012Validator
 
+from blueprint.core_settings import Isolation
 from blueprint.kubernetes_settings import KubernetesSettings
 from blueprint.quantities import MemorySize
 from cli.application import application as application_of
@@ -52,10 +53,9 @@ def deployments(base: Deployment) -> Iterator[Deployment]:
                 continue  # refused: see tests/cli/test_manifests.py
             for schedule in schedules:
                 executors = {} if base.sparks else {"executors": 0}
-                settings = KubernetesSettings(
-                    **{"name": "app", "memory": _LARGE, "schedule": schedule} | {**values, **executors}
-                )
-                isolation = "process" if values and form in ("statefulset", "job") else "none"
+                given: dict[str, Any] = {"name": "app", "memory": _LARGE, "schedule": schedule, **values, **executors}
+                settings = KubernetesSettings(**given)
+                isolation: Isolation = "process" if values and form in ("statefulset", "job") else "none"
                 own = replace(base.plan.settings, kubernetes=settings, isolation=isolation)
                 yield with_form(replace(base, plan=replace(base.plan, settings=own)), form)
 
@@ -71,7 +71,7 @@ def test_manifests_are_valid(application: Application, path: Path) -> None:
     given = [re.sub(r"(?<=://)[^/@]*@", "", argument) for argument in application.arguments]  # users are secrets
     base = deployment_of(application_of([application.file, *given, "flow.kubernetes.name=app"], ()), "statefulset")
     for deployment in deployments(base):
-        documents = [plain(document) for _, group in objects(deployment) for document in group]
+        documents: list[Any] = [plain(document) for _, group in objects(deployment) for document in group]
         names = [(document["kind"], document["metadata"]["name"]) for document in documents]
         assert len(set(names)) == len(names)
         assert [*wrong(documents)] == []

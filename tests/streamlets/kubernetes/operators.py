@@ -30,7 +30,7 @@ def _resource(api: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 _MEMORY = {"type": "string", "pattern": "^[1-9][0-9]*m$"}
-_ROLE = {"cores": _COUNT, "memory": _MEMORY, "memoryOverhead": _MEMORY, "template": _POD}
+_ROLE: dict[str, Any] = {"cores": _COUNT, "memory": _MEMORY, "memoryOverhead": _MEMORY, "template": _POD}
 
 KUBEFLOW = _resource(
     "sparkoperator.k8s.io/v1beta2",
