@@ -33,7 +33,7 @@ _PLACEHOLDER = "value-of-a-secret"
 
 
 class _PodVariables(Mapping[str, str]):
-    """The variables that pods have, and those of this machine, of which it remembers which were read.
+    """The variables of pods and of this machine. It remembers which variables of this machine were read.
 
     Arguments:
         settings: the settings of the manifests.

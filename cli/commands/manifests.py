@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 @imports_modules()
 @click.command()
 @click.argument("arguments", nargs=-1, required=True, metavar="[PATH] DIRECTORY [KEY=VALUE]...")
-@click.option(
-    "--conf", multiple=True, metavar="FILE", help="Add settings from FILE to those of the pods; may be repeated."
-)
+@click.option("--conf", multiple=True, metavar="FILE", help="Give the pods the settings in FILE, too; may be repeated.")
 @click.option(
     "--for", "target", type=click.Choice(["statefulset", "job", "kubeflow", "apache"]), default="statefulset",
     show_default=True,

@@ -202,17 +202,17 @@ class Deployment:
             ManifestError: a quantity or a name is not possible.
         """
         _check_name(self.name)
-        self._check_memory()
-        if self.settings.schedule and self.form != "job":
-            raise ManifestError(
-                "`flow.kubernetes.schedule` starts bounded runs, and a StatefulSet runs without an end",
-                "write manifests with `--for job`, or remove the schedule",
-            )
         if self.operated and (self.settings.executors == 0 or self.sparks != 1):
             raise ManifestError(
                 "an operator for Spark runs one Spark with executors, and the application has "
                 + (f"{self.sparks} Sparks" if self.sparks != 1 else "none"),
                 "set `flow.kubernetes.executors`, and `flow.isolation = none`; a StatefulSet has no such limits",
+            )
+        self._check_memory()
+        if self.settings.schedule and self.form != "job":
+            raise ManifestError(
+                "`flow.kubernetes.schedule` starts bounded runs, and a StatefulSet runs without an end",
+                "write manifests with `--for job`, or remove the schedule",
             )
         if self.settings.executors and not self.sparks:
             raise ManifestError(

@@ -1,4 +1,4 @@
-"""The Dockerfile of the image that all pods have, and what is left out of it."""
+"""The Dockerfile of the image that all pods have, and the files that it omits."""
 
 from __future__ import annotations
 

@@ -205,6 +205,10 @@ def test_a_secret_in_a_file(app: Path, flow: Flow) -> None:
     result = flow("manifests", "k8s")
     assert "blueprint.conf:8:" in result.err
     assert "hunter22" not in result.err
+    page = (REPOSITORY / "docs" / "kubernetes.md").read_text(encoding="utf-8")
+    for part in ("has a secret, and ConfigMaps and images can be read by many: ", result.err.splitlines()[1]):
+        assert part in result.err, part
+        assert part in page, part
     app.write_text(
         f"{BLUEPRINT}\nblueprint.streamlets.ticks.parameters.env.PASSWORD = ${{DB_PASSWORD}}\n"
         "flow.kubernetes { secrets.DB_PASSWORD = shop-db/password, secret-volumes.keys = /keys }"

@@ -37,6 +37,11 @@ blueprint {
 flow { application = shop, metrics.port = PORT, kubernetes.drain-timeout = 20 seconds }
 """
 
+_READER = """
+blueprint.streamlets.show { class = streamlets.Sink, inlets.in = "n INT", parameters.to = terminal }
+blueprint.topics.ticks.consumers = [show.in]
+"""
+
 
 @pytest.fixture
 def port() -> int:
@@ -117,8 +122,12 @@ def test_a_refused_version_is_in_the_end_of_its_output(flow: Flow, tmp_path: Pat
     app = tmp_path / "app"
     app.mkdir()
     (app / "blueprint.conf").write_text(_BLUEPRINT.replace("PORT", str(port)))
+    with (app / "blueprint.conf").open("a") as blueprint:
+        blueprint.write(_READER)
     state = tmp_path / "state" / "shop"
     (state / "topics" / "ticks").mkdir(parents=True)
+    (state / "checkpoints" / "show" / "out").mkdir(parents=True)
+    (state / "checkpoints" / "show" / "out" / "metadata").write_text('{"id":"x"}')
     flow("describe", str(app), "-o", str(state / "descriptor.json"))
     with (app / "blueprint.conf").open("a") as blueprint:
         blueprint.write("blueprint.topics.ticks.topic.name = moved\n")

@@ -37,6 +37,7 @@ PAGES = sorted(
 OUTPUTS = {
     "README.md": ("tests/test_readme.py", "tests/cli/test_live.py"),
     "docs/isolation.md": ("tests/cli/test_live.py",),
+    "docs/kubernetes.md": ("tests/cli/test_manifests.py",),
     "docs/lineage.md": ("tests/cli/test_lineage.py",),
     "docs/running.md": ("tests/cli/test_live.py",),
     "docs/tutorial.md": ("tests/manual/test_tutorial.py",),
