@@ -30,6 +30,23 @@ class DurationType(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
+PAGE_PORT = 8265
+"""The port of the page, unless another one is given."""
+
+
+class PortType(click.ParamType[int]):
+    """The value of an option that may be omitted: a port."""
+
+    name = "port"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return a port."""
+        text = str(value)
+        if not text.isdecimal() or int(text) > 65535:
+            self.fail(f"`{text}` is not a port: write a number up to 65535, or the path before the option", param, ctx)
+        return int(text)
+
+
 def path_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command `[PATH]`: a blueprint or its directory, by default the working directory."""
     return click.argument("path", type=click.Path(path_type=Path), default=Path())(command)

@@ -13,7 +13,7 @@ import click
 
 from cli.application import application, application_arguments, overriding
 from cli.groups import imports_modules
-from cli.options import DurationType, master_option
+from cli.options import PAGE_PORT, DurationType, PortType, master_option
 from cli.output.errors import fail
 from cli.verification.descriptors import CLASSES
 
@@ -83,6 +83,10 @@ if TYPE_CHECKING:
     help="Show the run by a further view, also one of another package: jsonl=FILE appends each event to a file as a "
     "JSON object; may be repeated.",
 )  # fmt: skip
+@click.option(
+    "--ui", type=PortType(), is_flag=False, flag_value=str(PAGE_PORT), metavar="[PORT]",
+    help=f"Serve the page of the run on this machine, as `flow ui` does (default: port {PAGE_PORT}; 0 for any).",
+)  # fmt: skip
 def run(
     arguments: Sequence[str],
     conf: Sequence[str],
@@ -100,6 +104,7 @@ def run(
     log_format: str,
     form: str,
     views: Sequence[str],
+    ui: int | None,
 ) -> None:
     """Verify an application, then run it until it is stopped.
 
@@ -133,7 +138,8 @@ def run(
     state = continuation.state(plan)
     if fresh:
         _check_fresh(plan, state, mode, yes)
-    shown = _views(form, views, ViewContext(plan=plan, state=state, bounded=available_now))
+    further = views if ui is None else (*views, f"ui={ui}")
+    shown = _views(form, further, ViewContext(plan=plan, state=state, bounded=available_now))
     this_run = ThisRun(_options(click.get_current_context().params, state), environment=environment)
     options = RunOptions(
         state=state,
@@ -247,6 +253,7 @@ def _options(parameters: Mapping[str, Any], state: StateDirectory) -> tuple[str,
         *("--log-format", parameters["log_format"]),
         *("--format", parameters["form"]),
         *(argument for view in parameters["views"] for argument in ("--view", view)),
+        *(("--ui", str(parameters["ui"])) if parameters["ui"] is not None else ()),
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
+import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +14,12 @@ import click
 
 from blueprint.loopback import is_loopback
 from cli.groups import imports_modules
-from cli.options import path_argument
+from cli.options import PAGE_PORT, path_argument
 from cli.output.errors import fail
 from cli.state import state_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-PORT = 8265
-"""The port of the page, unless another one is given."""
 
 
 @imports_modules("with servers")
@@ -27,7 +27,9 @@ PORT = 8265
 @path_argument
 @state_options
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="The port; 0 for any.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=PAGE_PORT, show_default=True, help="The port; 0 for any."
+)
 @click.option("--read-only", is_flag=True, help="Allow no action, such as a restart.")
 @click.option(
     "--records/--no-records", default=None,
@@ -43,6 +45,7 @@ PORT = 8265
 @click.option("--proxy", "proxies", multiple=True, metavar="ADDRESS", help="The address of the proxy; may be repeated.")
 @click.option("--name", "names", multiple=True, metavar="HOST", help="Another name of the server; may be repeated.")
 @click.option("--insecure", is_flag=True, help="Listen on an address of the network without TLS.")
+@click.option("--ends-with-stdin", is_flag=True, hidden=True, help="End when the standard input is closed.")
 def ui(
     path: Path,
     state_dir: Path | None,
@@ -58,6 +61,7 @@ def ui(
     proxies: tuple[str, ...],
     names: tuple[str, ...],
     insecure: bool,
+    ends_with_stdin: bool,
 ) -> None:
     """Show applications in a browser: what runs, what is slow and why, what happened, and what can be done.
 
@@ -104,12 +108,21 @@ def ui(
     token = f"?token={access.token}" if access.token else ""
     shown = f"[{host}]" if ":" in host else host
     click.echo(f"The page is at {access.scheme}://{shown}:{own}/{token}")
-    click.echo("Ctrl-C ends it; the applications go on.")
+    if not ends_with_stdin:
+        click.echo("Ctrl-C ends it; the applications go on.")
     found = Applications(path, state_dir, application)
     options = Options(
         applications=found, access=access, read_only=read_only, records=local if records is None else records
     )
+    if ends_with_stdin:
+        threading.Thread(target=_end_with_stdin, name="end-with-stdin", daemon=True).start()
     serve(options, listener, certificate=certificate, key=key)
+
+
+def _end_with_stdin() -> None:
+    """End the process when its parent does, also by a kill: the standard input is a pipe from it."""
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _check_openness(

@@ -51,6 +51,7 @@ VIEWS: Plugins[ViewType] = Plugins(
     | {
         "jsonl": f"{__name__}:JsonLines",
         "metrics": "streamlets.metrics.view:Metrics",
+        "ui": "cli.ui.run_view:RunPage",
         "openlineage": "streamlets.lineage.openlineage.view:OpenLineage",
     },
     ("open",),

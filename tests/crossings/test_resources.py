@@ -24,6 +24,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "master": ("--master", "local[1]"),
     "plans": ("--plans",),
     "state_dir": ("--state-dir", "STATE"),
+    "ui": ("--ui", "0"),
     "views": ("--view", "jsonl=EVENTS"),
     "yes": ("--yes",),
 }

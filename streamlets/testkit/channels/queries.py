@@ -14,6 +14,7 @@ import pytest
 from blueprint.plan import ReturnCondition
 from streamlets.channels.base import METADATA, Position
 from streamlets.contract.values import RecordError
+from streamlets.runner.units.returning import ReturningRows
 from streamlets.spark.real_time import prepare_for_real_time
 from streamlets.testkit.channels.bench import QueryBench
 from streamlets.testkit.channels.fitting import FittingTests, needs
@@ -132,6 +133,27 @@ class QueryTests(FittingTests):
         assert {letter["reason"] for letter in letters} == {
             "the record does not return into the cycle: `id < 7 AND id <> 3` is not true"
         }
+
+    @pytest.mark.spark
+    def test_records_that_do_not_return_leave_to_another_topic(self, query_bench: QueryBench) -> None:
+        """With `else` of a cycle, each record of a batch is in one of two topics, also if the condition differs between
+        attempts; a batch that is repeated is written once by an exactly-once channel."""
+        append(query_bench.topic("in"), [batch(range(40))], READING, 0)
+        condition = ReturnCondition("id < 10 OR rand() < 0.5", otherwise="left")
+        for _ in range(2):
+            parts = ReturningRows(outlet("out", returns=condition), lambda frame: frame)
+            query_bench.run(
+                query_bench.write(
+                    query_bench.read(inlet("in")),
+                    (outlet("back", name="back"), parts.returning),
+                    (outlet("left", name="left"), parts.leaving),
+                )
+            )
+            query_bench.forget_commit()
+        back, left = ids_in(query_bench, "back"), ids_in(query_bench, "left")
+        assert set(range(10)) <= set(back)
+        assert left
+        assert sorted(back + left) == sorted([*range(40)] * (1 if query_bench.channels.traits.exactly_once else 2))
 
     @pytest.mark.spark
     def test_broken_rows_fail_a_query_without_dead_letters(self, query_bench: QueryBench) -> None:
