@@ -36,7 +36,7 @@ def spouts(path: Path, state_dir: Path | None, application: str | None, form: st
     """
     states = state_directories(path, state_dir, application)
     if form == "json":
-        click.echo(json.dumps({state.application: _spouts(state) for state in states}, indent=2))
+        click.echo(json.dumps({state.application: spouts_of(state) for state in states}, indent=2))
         return
     columns = ("state", "transactions", "records", "dead letters", "last commit (UTC)", "port", "staged", "log")
     for state in states:
@@ -46,7 +46,7 @@ def spouts(path: Path, state_dir: Path | None, application: str | None, form: st
                 f"{spout['dead_letters']:,}", timestamp(spout["last_commit"]), str(spout["port"] or "-"),  # type: ignore[arg-type]
                 f"{spout['staged_transactions']} ({size(spout['staged_bytes'])})", str(spout["log"]),  # type: ignore[arg-type]
             )
-            for spout in _spouts(state)
+            for spout in spouts_of(state)
         ]  # fmt: skip
         if rows:
             right = ("transactions", "records", "dead letters", "port")
@@ -55,7 +55,7 @@ def spouts(path: Path, state_dir: Path | None, application: str | None, form: st
             click.echo(f"{state.application} has no spout that has run")
 
 
-def _spouts(state: StateDirectory) -> list[dict[str, object]]:
+def spouts_of(state: StateDirectory) -> list[dict[str, object]]:
     """Return the data about each spout, by name."""
     from streamlets.ingress.spouts.report import read_report, report_file, staged
     from streamlets.runner.events.status_file import read_status

@@ -49,7 +49,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
     application's blueprint or directory (default: the working directory).
     """
     states = state_directories(path, state_dir, application)
-    counts = {state.application: [_counts(source) for source in _sources(state, path)] for state in states}
+    counts = {state.application: [counts_of(source) for source in _sources(state, path)] for state in states}
     if form == "json":
         click.echo(json.dumps(counts, indent=2))
         return
@@ -104,7 +104,7 @@ def show(
         _require(set(numbers), (entry.task.number for entry in last), f"`{name}` has no task")
     for entry in last:
         if form == "jsonl":
-            click.echo(json.dumps(_as_data(entry), ensure_ascii=False))
+            click.echo(json.dumps(data_of(entry), ensure_ascii=False))
         else:
             _print(entry, full=bool(numbers))
     if not last and form == "text":
@@ -196,7 +196,8 @@ def _is_chosen(entry: TaskEntry, numbers: tuple[int, ...], reason: str | None, *
     return read_too or entry.state in ("waiting", "failed")
 
 
-def _counts(source: SourceTasks) -> dict[str, Any]:
+def counts_of(source: SourceTasks) -> dict[str, Any]:
+    """Return how many tasks a batch source has discovered and read, and how its discovery is."""
     progress, waiting, oldest = source.progress, source.waiting, source.oldest
     return {
         "streamlet": source.streamlet,
@@ -239,7 +240,8 @@ def _print(entry: TaskEntry, *, full: bool) -> None:
             click.echo(f"  {line}")
 
 
-def _as_data(entry: TaskEntry) -> dict[str, object]:
+def data_of(entry: TaskEntry) -> dict[str, object]:
+    """Return a task as JSON."""
     task, failure = entry.task, entry.failure
     return {
         "number": task.number,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import signal
 import sys
@@ -19,7 +20,11 @@ from cli.output.errors import fail
 from cli.state import state_options
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Sequence
+
+_EDITORS = {"vscode": "vscode://file{path}:{line}:{column}"}
+"""Addresses of editors by name."""
 
 
 @imports_modules("with servers")
@@ -34,6 +39,10 @@ if TYPE_CHECKING:
 @click.option(
     "--records/--no-records", default=None,
     help="Whether to show records of topics and dead letters. Default: only if the page listens on this machine alone.",
+)  # fmt: skip
+@click.option(
+    "--editor", metavar="URL", default="",
+    help="Make places in files links to an editor: vscode, or an address with {path}, {line} and {column}.",
 )  # fmt: skip
 @click.option("--certificate", type=click.Path(path_type=Path), metavar="FILE", help="Serve by TLS with a certificate.")
 @click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="The key of --certificate.")
@@ -54,6 +63,7 @@ def ui(
     port: int,
     read_only: bool,
     records: bool | None,
+    editor: str,
     certificate: Path | None,
     key: Path | None,
     password_file: Path | None,
@@ -71,29 +81,19 @@ def ui(
     The page listens on this machine alone. To listen on an address of the network it needs --certificate or --insecure,
     and --password-file or --user-header. The exit code is 1 if the address cannot be used.
     """
-    try:
-        from cli.ui.access import Access
-        from cli.ui.app import Options
-        from cli.ui.server import listening, serve, session_secret
-    except ModuleNotFoundError as error:
-        if error.name not in ("starlette", "uvicorn", "anyio"):
-            raise
-        fail(f"the page needs the package `{error.name}`", 'install it with `pip install "streamlets[ui]"`')
+    _require_packages()
+    from cli.ui.access import Access
+    from cli.ui.app import Options
     from cli.ui.served import Applications
+    from cli.ui.server import serve, session_secret
 
     local = is_loopback(host)
     if not path.exists() and state_dir is None:
         raise click.UsageError(f"there is no file or directory `{path}`")
     _check_openness(host, certificate or key, insecure, password_file, user_header)
-    if bool(user_header) is not bool(proxies):
-        raise click.UsageError("--user-header and --proxy belong together: anybody else could send the header, too")
-    if key is not None and certificate is None:
-        raise click.UsageError("--key needs --certificate")
-    try:
-        listener = listening(host, port)
-    except OSError as error:
-        reason = error.strerror or error
-        fail(f"cannot listen on {host}, port {port}: {reason}", "choose another port with `--port`, or 0 for any")
+    _check_pairs(certificate, key, user_header, proxies)
+    place = address_of_editor(editor)
+    listener = _listening(host, port)
     own = listener.getsockname()[1]
     access = Access(
         secret=session_secret(_secret_file()),
@@ -106,17 +106,48 @@ def ui(
         cookie=f"flow_session_{own}",
     )
     token = f"?token={access.token}" if access.token else ""
-    shown = f"[{host}]" if ":" in host else host
-    click.echo(f"The page is at {access.scheme}://{shown}:{own}/{token}")
+    click.echo(f"The page is at {access.scheme}://{_shown(host)}:{own}/{token}")
     if not ends_with_stdin:
         click.echo("Ctrl-C ends it; the applications go on.")
-    found = Applications(path, state_dir, application)
     options = Options(
-        applications=found, access=access, read_only=read_only, records=local if records is None else records
+        applications=Applications(path, state_dir, application),
+        access=access,
+        read_only=read_only,
+        records=local if records is None else records,
+        editor=place,
     )
     if ends_with_stdin:
         threading.Thread(target=_end_with_stdin, name="end-with-stdin", daemon=True).start()
     serve(options, listener, certificate=certificate, key=key)
+
+
+def _require_packages() -> None:
+    """Require the packages of the page.
+
+    Raises:
+        SystemExit: 1, when one is not installed; an error has been printed.
+    """
+    try:
+        import cli.ui.server  # noqa: F401 - imports all of them
+    except ModuleNotFoundError as error:
+        if error.name not in ("starlette", "uvicorn", "anyio"):
+            raise
+        fail(f"the page needs the package `{error.name}`", 'install it with `pip install "streamlets[ui]"`')
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        SystemExit: 1, when it cannot; an error has been printed.
+    """
+    from cli.ui.server import listening
+
+    try:
+        return listening(host, port)
+    except OSError as error:
+        reason = error.strerror or error
+        fail(f"cannot listen on {host}, port {port}: {reason}", "choose another port with `--port`, or 0 for any")
 
 
 def _end_with_stdin() -> None:
@@ -145,9 +176,39 @@ def _check_openness(
         )
 
 
+def _check_pairs(certificate: Path | None, key: Path | None, user_header: str | None, proxies: tuple[str, ...]) -> None:
+    """Check that options are there without which others have no meaning.
+
+    Raises:
+        click.UsageError: one is missing.
+    """
+    if bool(user_header) is not bool(proxies):
+        raise click.UsageError("--user-header and --proxy belong together: anybody else could send the header, too")
+    if key is not None and certificate is None:
+        raise click.UsageError("--key needs --certificate")
+
+
+def _shown(host: str) -> str:
+    """Return a host as addresses have it."""
+    return f"[{host}]" if ":" in host else host
+
+
+def address_of_editor(url: str) -> str:
+    """Return the address that opens a place in an editor.
+
+    Raises:
+        click.UsageError: it has no place for the path, or would run a script on the page.
+    """
+    url = _EDITORS.get(url, url)
+    scheme = re.match(r"([a-z][a-z0-9+.-]*):", url, re.IGNORECASE)
+    if url and ("{path}" not in url or scheme is None or scheme[1].lower() in ("javascript", "data")):
+        raise click.UsageError(f"--editor must be {', '.join(_EDITORS)}, or an address with {{path}}, found `{url}`")
+    return url
+
+
 def _hosts(host: str, port: int, names: Sequence[str]) -> frozenset[str]:
     """Return the values of the header `Host` that name the server; a proxy may forward a name without the port."""
-    own = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [f"[{host}]" if ":" in host else host]
+    own = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [_shown(host)]
     return frozenset({f"{name}:{port}" for name in (*own, *names)} | set(names))
 
 

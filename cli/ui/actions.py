@@ -34,6 +34,7 @@ class Wanted:
         port: for `replay`, the streamlet or `streamlet.port` whose dead letters are replayed.
         reason: for `replay`, only letters with this reason; "" for all.
         dry_run: for `replay`, whether to show what would be replayed.
+        task: for `retry`, the number of a failed task of the streamlet.
     """
 
     action: str
@@ -42,6 +43,7 @@ class Wanted:
     port: str = ""
     reason: str = ""
     dry_run: bool = False
+    task: int = -1
 
 
 def act(served: Served, data: Mapping[str, object]) -> dict[str, Any]:
@@ -100,6 +102,10 @@ def _replay(served: Served, wanted: Wanted) -> dict[str, Any]:
     return {"replay": commands.replay(served, wanted.port, reason=wanted.reason, dry_run=wanted.dry_run)}
 
 
+def _retry(served: Served, wanted: Wanted) -> dict[str, Any]:
+    return {"retry": commands.retry(served, wanted.streamlet, wanted.task)}
+
+
 ACTIONS: Mapping[str, Callable[[Served, Wanted], dict[str, Any]]] = {
     "pause": _steer("pause"),
     "resume": _steer("resume"),
@@ -107,5 +113,6 @@ ACTIONS: Mapping[str, Callable[[Served, Wanted], dict[str, Any]]] = {
     "scale": _steer("scale"),
     "stop": _steer("stop", of_streamlet=False),
     "replay": _replay,
+    "retry": _retry,
 }
 """The actions by name."""

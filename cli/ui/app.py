@@ -22,7 +22,7 @@ from blueprint.comparison.codec import DescriptorError
 from cli.runs.current import current_status
 from cli.ui import actions
 from cli.ui.access import Access, Guard
-from cli.ui.answers import commands, streamlet, structure, topic
+from cli.ui.answers import commands, source, streamlet, structure, topic
 from cli.ui.live import Feed, mark_of, snapshot
 from cli.ui.served import Applications, Served
 from streamlets.channels.base import ChannelUnavailableError, TopicLostError
@@ -50,12 +50,14 @@ class Options:
         access: who may see them.
         records: whether records of topics and dead letters are shown.
         read_only: whether no action is allowed.
+        editor: the address that opens a place in an editor, with `{path}`, `{line}` and `{column}`; "" for none.
     """
 
     applications: Applications
     access: Access
     records: bool = True
     read_only: bool = False
+    editor: str = ""
 
 
 class Page:
@@ -82,6 +84,8 @@ class Page:
             Route(f"{one}/streamlets/{{ref}}", self._answer(_streamlet)),
             Route(f"{one}/streamlets/{{ref}}/settings", self._answer(_settings)),
             Route(f"{one}/streamlets/{{ref}}/samples", self._answer(_samples)),
+            Route(f"{one}/streamlets/{{ref}}/source", self._answer(_source)),
+            Route(f"{one}/streamlets/{{ref}}/tasks", self._answer(_tasks, records=True)),
             Route(f"{one}/logs", self._answer(lambda served, _: streamlet.logs(served))),
             Route(f"{one}/logs/{{name:path}}", self._answer(_log)),
             Route(f"{one}/topics", self._answer(lambda served, _: topic.topics(served))),
@@ -112,7 +116,7 @@ class Page:
         def all_of_them() -> list[dict[str, Any]]:
             return [_overview(served) for served in self._options.applications.all().values()]
 
-        options = {"records": self._options.records, "read_only": self._options.read_only}
+        options = {name: getattr(self._options, name) for name in ("records", "read_only", "editor")}
         return JSONResponse({**options, "applications": await to_thread.run_sync(all_of_them)})
 
     def _answer(self, find: Callable[[Served, Request], Any], *, records: bool = False) -> Callable[[Request], Any]:
@@ -224,6 +228,15 @@ def _settings(served: Served, request: Request) -> Any:
 def _samples(served: Served, request: Request) -> Any:
     seconds = _number(request, "seconds", 3600, 86_400)
     return streamlet.samples(served, request.path_params["ref"], time.time() - seconds)
+
+
+def _source(served: Served, request: Request) -> Any:
+    return source.source(served, request.path_params["ref"])
+
+
+def _tasks(served: Served, request: Request) -> Any:
+    count, every = _number(request, "count", 50, source.MOST_TASKS), request.query_params.get("state") == "all"
+    return source.tasks(served, request.path_params["ref"], every=every, count=count)
 
 
 def _log(served: Served, request: Request) -> Any:

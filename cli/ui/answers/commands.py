@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -90,7 +91,11 @@ def settings(served: Served, streamlet: str) -> Any:
     """
     if served.project is None:
         raise CommandError("the directory of the project is not known: start the page with its path")
-    return flow("config", str(served.project), options=["--explain", f"flow.streamlets.{streamlet}"])
+    known = flow("config", str(served.project), options=["--explain", f"flow.streamlets.{streamlet}"])
+    for place in (place for setting in known for place in setting["sources"]):
+        if Path(place.get("file") or "").is_file():
+            place["file"] = str(Path(place["file"]).absolute())  # for editors; the command prints it as people read it
+    return known
 
 
 def replay(served: Served, name: str, *, reason: str = "", dry_run: bool = False) -> Any:
@@ -107,3 +112,13 @@ def replay(served: Served, name: str, *, reason: str = "", dry_run: bool = False
     options = (["--reason", reason] if reason else []) + (["--dry-run"] if dry_run else [])
     path = str(served.project) if served.project is not None else "."
     return flow("dead-letters replay", name, path, options=[*location(served), *options], ends=(0, 1))
+
+
+def retry(served: Served, streamlet: str, task: int) -> Any:
+    """Have a failed task of a batch source read again.
+
+    Raises:
+        CommandError: there is no such task, or it has not failed.
+    """
+    path = str(served.project) if served.project is not None else "."
+    return flow("tasks retry", streamlet, path, options=[*location(served), f"--task={task}"])

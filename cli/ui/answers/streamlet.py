@@ -11,7 +11,7 @@ from streamlets.runner.deployment import described
 from streamlets.runner.samples.reading import read_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from blueprint.comparison.descriptor import Port
     from cli.ui.served import Served
@@ -46,8 +46,16 @@ def streamlet(served: Served, ref: str) -> dict[str, Any] | None:
             **{f"retry.{key}": value for key, value in found.retry.items()},
             **{f"spark.{key}": value for key, value in found.spark.items()},
             **{f"volume-mounts.{name}": path for name, path in found.volume_mounts.items()},
+            **found.supervision,
+            **_openings("inlets", found.inlets),
+            **_openings("outlets", found.outlets),
         },
     }
+
+
+def _openings(side: str, ports: Mapping[str, Port]) -> dict[str, Any]:
+    """Return the settings of ports that decide when the streamlet starts, by their keys."""
+    return {f"{side}.{name}.{key}": value for name, port in ports.items() for key, value in port.opening.items()}
 
 
 def _port(port: Port) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def topics(served: Served) -> list[dict[str, Any]]:
     """Return all topics of an application with their size; one that cannot be read has an error instead."""
     unavailable: dict[str, str] = {}
     summaries = []
-    for resource in _topics(served):
+    for resource in resources(served):
         channel = resource.plan.channel
         # After the first topic, each further question to such a channel would wait for its servers, too.
         known = _unavailable(resource, unavailable[channel]) if channel in unavailable else _summary(resource)
@@ -65,7 +65,7 @@ def topic(served: Served, name: str) -> dict[str, Any] | None:
     }
 
 
-def _topics(served: Served) -> tuple[TopicResource, ...]:
+def resources(served: Served) -> tuple[TopicResource, ...]:
     """Return the topics of an application. For topics on servers, its blueprint is read again only once in a while."""
     try:
         described_at = served.state.descriptor_file.stat().st_mtime_ns
@@ -81,7 +81,7 @@ def _read_topics(state: StateDirectory, project: Path | None, *_: int) -> tuple[
 
 def _find(served: Served, name: str) -> TopicResource | None:
     """Return the topic with an id, or else with a name on its channel; None without one."""
-    known = _topics(served)
+    known = resources(served)
     by_id = [each for each in known if each.plan.id == name]
     return next(iter(by_id or having_name(name, known)), None)
 
@@ -131,7 +131,7 @@ def letters(served: Served, *, port: str = "", reason: str = "", count: int = 50
 
 
 def _letters(served: Served) -> Iterator[DeadLetter]:
-    for resource in _topics(served):
+    for resource in resources(served):
         with suppress(TopicLostError):
             if holds_dead_letters(resource):
                 yield from letters_in(resource)

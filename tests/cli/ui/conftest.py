@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -26,7 +27,7 @@ class Visitor:
         options: of `cli.ui.app.Options`.
     """
 
-    def __init__(self, path: Path, access: Access = ACCESS, *, entered: bool = True, **options: bool) -> None:
+    def __init__(self, path: Path, access: Access = ACCESS, *, entered: bool = True, **options: Any) -> None:
         self.options = Options(applications=Applications(path), access=access, **options)
         self.client = TestClient(
             application(self.options), base_url=f"{access.scheme}://{HOST}", raise_server_exceptions=True

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+import click
 import pytest
 
+from cli.commands.ui import address_of_editor
+from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
 from tests.cli.ui.conftest import Visitor
 from tests.crossings.applications import IMPORTED, KINDS, STATES, Kind, Owner, state_of, write
 
 ANSWERS = (
     "structure", "events", "streamlets/{streamlet}", "streamlets/{streamlet}/settings", "streamlets/nobody",
     "streamlets/{streamlet}/samples", "streamlets/{streamlet}/samples?seconds=86400", "logs",
+    "streamlets/{streamlet}/source", "streamlets/nobody/source", "streamlets/{streamlet}/tasks",
+    "streamlets/{streamlet}/tasks?state=all&count=1",
     "logs/run.log", "logs/nothing.log", "topics", "topics/{topic}", "topics/nothing", "topics/{topic}/records",
     "topics/{topic}/records?containing=1&count=2", "topics/{topic}/records?count=x", "topics/{streamlet}/records",
     "dead-letters", "dead-letters?port=a.b&reason=c",
@@ -152,3 +157,62 @@ def test_findings_are_those_of_verify(tmp_path: Path) -> None:
     assert not found["valid"]
     assert "error[" in found["text"]
     assert "flow { drain = 3 }" in found["text"]
+
+
+def test_the_sources_of_an_application_are_described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tasks of a batch source with their states, and a retry as the command does it; no tasks without records."""
+    blueprint = write(KINDS["batch source"], tmp_path / "plant")
+    STATES["stopped"](blueprint)
+    write_progress(progress_file(state_of(blueprint).directory, "pages"), DiscoveryProgress(1, discoveries=1))
+    visitor = Visitor(blueprint)
+    own = "/api/applications/plant/streamlets/pages"
+    counts = visitor.client.get(f"{own}/source").json()["tasks"]
+    assert counts["discovered"] == counts["read"] + counts["waiting"]
+    assert counts["discovered"] > 0
+    entries = visitor.client.get(f"{own}/tasks?state=all").json()
+    assert [entry["number"] for entry in entries] == list(reversed(range(counts["discovered"])))
+    assert Visitor(blueprint, records=False).client.get(f"{own}/tasks").status_code == 403
+    asked: list[tuple[str, ...]] = []
+
+    def flow(command: str, *operands: str, options: Sequence[str] = ()) -> dict[str, int]:
+        asked.append((command, *operands, *options))
+        return {"retried": 1}
+
+    monkeypatch.setattr("cli.ui.answers.commands.flow", flow)
+    body = {"action": "retry", "streamlet": "pages", "task": 0}
+    answer = visitor.client.post("/api/applications/plant/actions", headers=visitor.headers, json=body)
+    assert answer.json() == {"retry": {"retried": 1}}
+    assert asked == [("tasks retry", "pages", str(blueprint), "--application", "plant", "--task=0")]
+
+
+def test_the_configuration_has_what_supervises_a_streamlet(tmp_path: Path) -> None:
+    """Settings that differ from their defaults: of its supervision, and of the openings of its ports."""
+    blueprint = write(KINDS["python"], tmp_path / "plant")
+    text = "flow.streamlets.double { on-stuck = restart, patience = 5 minutes, outlets.out.open-timeout = 30s }\n"
+    blueprint.write_text(blueprint.read_text() + text)
+    STATES["stopped"](blueprint)
+    settings = Visitor(blueprint).client.get("/api/applications/plant/streamlets/double").json()["settings"]
+    assert (settings["on-stuck"], settings["patience"]) == ("restart", "5 minutes")
+    assert settings["outlets.out.open-timeout"] == "30 seconds"
+
+
+@pytest.mark.parametrize(
+    ("editor", "shown"),
+    [
+        ("", ""),
+        ("vscode", "vscode://file{path}:{line}:{column}"),
+        ("idea://open?file={path}&line={line}", "idea://open?file={path}&line={line}"),
+        ("code", None),
+        ("javascript:alert('{path}')", None),
+        ("JavaScript:{path}", None),
+        ("data:text/html,{path}", None),
+        (" javascript:{path}", None),
+    ],
+)
+def test_places_may_lead_into_an_editor(editor: str, shown: str | None) -> None:
+    """By the name of one, or by an address with the path. An address that would run a script is refused."""
+    if shown is None:
+        with pytest.raises(click.UsageError, match="--editor must be"):
+            address_of_editor(editor)
+    else:
+        assert address_of_editor(editor) == shown

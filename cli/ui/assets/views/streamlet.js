@@ -5,9 +5,11 @@ import { batchBars, chart } from "../charts.js";
 import { fill, h } from "../dom.js";
 import { clock, count, now, rate, short, span } from "../format.js";
 import { backlogOf, busyOf, portRate, rateOf, sum, total } from "../live.js";
+import { placeOf } from "../places.js";
 import { api, get } from "../server.js";
 import { shown, state } from "../states.js";
 import { eventList } from "./events.js";
+import { sourceView } from "./source.js";
 import { contractTree } from "./topic.js";
 
 export function streamletView({ live, options, name: ref, address }) {
@@ -16,6 +18,7 @@ export function streamletView({ live, options, name: ref, address }) {
   const range = h("select", { "aria-label": "Time", onchange: () => draw() }, h("option", { value: 3600 }, "the last hour"), h("option", { value: 86400 }, "the last day"));
   const described = h("div", {}, h("p", { class: "quiet" }, "Loading ..."));
   const happened = h("section", { class: "card" });
+  const source = sourceView({ live, options, ref });
 
   function update() {
     const each = live.streamlets[ref];
@@ -87,8 +90,8 @@ export function streamletView({ live, options, name: ref, address }) {
       const known = await get(api(live.id, "streamlets", ref, "settings"));
       fill(box, h("dl", { class: "facts" }, known.map((setting) => {
         const place = setting.sources[setting.sources.length - 1];
-        const where = place.file ? `${place.file}:${place.line}:${place.column}` : place.note ?? "default";
-        return [h("dt", {}, setting.key), h("dd", {}, setting.value, h("span", { class: "quiet mono" }, `  ${where}`))];
+        const where = place.file ? placeOf(place, options) : h("span", { class: "quiet mono" }, place.note ?? "default");
+        return [h("dt", {}, setting.key), h("dd", {}, setting.value, "  ", where)];
       })));
     } catch (error) {
       fill(box, h("p", { class: "bad" }, error.message));
@@ -108,8 +111,8 @@ export function streamletView({ live, options, name: ref, address }) {
   draw();
   const timer = setInterval(draw, 10000);
   if (live.structure) queueMicrotask(update);
-  return { node: h("div", {}, now_, h("section", { class: "card" }, h("div", { class: "row" }, h("h2", {}, "Over time"), range), charts), described, happened),
-    update, close: () => clearInterval(timer) };
+  return { node: h("div", {}, now_, h("section", { class: "card" }, h("div", { class: "row" }, h("h2", {}, "Over time"), range), charts), source.node, described, happened),
+    update, close: () => { clearInterval(timer); source.close(); } };
 }
 
 const CHARTS = [
