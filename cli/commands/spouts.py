@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +11,11 @@ import click
 from cli.options import format_option, path_argument
 from cli.output.quantities import size, timestamp
 from cli.output.tables import print_table
+from cli.runs.sources import spouts_of
 from cli.state import state_directories, state_options
 
 if TYPE_CHECKING:
-    from streamlets.runner.state_directory.directory import StateDirectory
-
-
-_FINAL = ("completed", "failed")
-"""States that a spout keeps when the run has ended."""
+    pass
 
 
 @click.command()
@@ -53,29 +48,3 @@ def spouts(path: Path, state_dir: Path | None, application: str | None, form: st
             print_table((state.application, *columns), rows, right=right)
         else:
             click.echo(f"{state.application} has no spout that has run")
-
-
-def spouts_of(state: StateDirectory) -> list[dict[str, object]]:
-    """Return the data about each spout, by name."""
-    from streamlets.ingress.spouts.report import read_report, report_file, staged
-    from streamlets.runner.events.status_file import read_status
-
-    written = read_status(state.status_file)
-    running = state.owner() is not None
-    states = {
-        streamlet.ref: streamlet.state if running or streamlet.state in _FINAL else "stopped"
-        for streamlet in (written.status.streamlets if written else ())
-    }
-    refs = sorted(directory.name for directory in state.spouts.glob("*") if directory.is_dir())
-    entries: list[dict[str, object]] = []
-    for ref in refs:
-        report = read_report(report_file(state, ref))
-        transactions, staged_bytes = staged(state, ref)
-        log = state.logs / f"{ref}.log"
-        age = None if report.last_commit is None else max(0.0, time.time() - report.last_commit)
-        entries.append(
-            {"ref": ref, "state": states.get(ref, "stopped"), **asdict(report), "age": age,
-             "staged_transactions": transactions, "staged_bytes": staged_bytes,
-             "log": str(log) if log.exists() else "-"}
-        )  # fmt: skip
-    return entries

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +14,7 @@ from blueprint.wording import counted, span
 from cli.groups import ListedGroup, imports_modules
 from cli.options import format_option, path_argument
 from cli.output.quantities import timestamp
+from cli.runs.sources import counts_of, data_of
 from cli.state import own_state_directory, state_directories, state_directory, state_options, topics_of
 
 if TYPE_CHECKING:
@@ -196,25 +196,6 @@ def _is_chosen(entry: TaskEntry, numbers: tuple[int, ...], reason: str | None, *
     return read_too or entry.state in ("waiting", "failed")
 
 
-def counts_of(source: SourceTasks) -> dict[str, Any]:
-    """Return how many tasks a batch source has discovered and read, and how its discovery is."""
-    progress, waiting, oldest = source.progress, source.waiting, source.oldest
-    return {
-        "streamlet": source.streamlet,
-        "discovered": source.discovered,
-        "read": source.discovered - waiting,
-        "waiting": waiting,
-        "oldest": oldest,
-        "oldest_age": None if oldest is None else max(0.0, time.time() - oldest),
-        "failed": len(source.failed),
-        "repeated": progress.repeated,
-        "dropped": progress.dropped,
-        "discoveries": progress.discoveries,
-        "running": progress.running,
-        "failure": progress.failure,
-    }
-
-
 def _discovery(source: dict[str, Any]) -> str:
     """Return how the discovery of a source is, for people."""
     if source["failure"]:
@@ -238,26 +219,3 @@ def _print(entry: TaskEntry, *, full: bool) -> None:
     if failure is not None:
         for line in failure.error.rstrip().splitlines() if full else [failure.reason]:
             click.echo(f"  {line}")
-
-
-def data_of(entry: TaskEntry) -> dict[str, object]:
-    """Return a task as JSON."""
-    task, failure = entry.task, entry.failure
-    return {
-        "number": task.number,
-        "state": entry.state,
-        "task": task.value if task.encoding == "json" else task.payload.hex(),
-        "encoding": "json" if task.encoding == "json" else "hex",
-        "key": task.key,
-        "event": task.event,
-        "discovered": task.time,
-        "retry_of": task.retry_of,
-        "failure": None
-        if failure is None
-        else {
-            "attempts": failure.attempts,
-            "reason": failure.reason,
-            "error": failure.error,
-            "time": failure.time,
-        },
-    }

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from cli.commands.spouts import spouts_of
-from cli.commands.tasks import counts_of, data_of
+from cli.runs.sources import counts_of, data_of, spouts_of
 from cli.ui.answers.topic import resources
 from streamlets.ingress.batch_sources.task_states import SourceTasks, sources_of
 
