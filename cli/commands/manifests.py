@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     "(--available-now), which is a CronJob with the setting flow.kubernetes.schedule; or a SparkApplication for the "
     "operator of Kubeflow or of Apache Spark.",
 )  # fmt: skip
-@click.option("--check", is_flag=True, help="Write nothing, and show how the files in DIRECTORY would change.")
+@click.option("--diff", is_flag=True, help="Write nothing, and show how the files in DIRECTORY would change.")
 @format_option()
-def manifests(arguments: Sequence[str], conf: Sequence[str], target: str, check: bool, form: str) -> None:
+def manifests(arguments: Sequence[str], conf: Sequence[str], target: str, diff: bool, form: str) -> None:
     """Write a Dockerfile and manifests that run an application on Kubernetes.
 
     PATH is a blueprint or its directory (default: the working directory). `kubectl apply -k DIRECTORY` creates the
@@ -41,7 +41,7 @@ def manifests(arguments: Sequence[str], conf: Sequence[str], target: str, check:
     written by reference.
 
     Files that this command did not write, or that were changed since, are never replaced. The exit code is 0 if the
-    files are written or, with --check, as they would be written; 1 if they cannot be written or, with --check, differ;
+    files are written or, with --diff, as they would be written; 1 if they cannot be written or, with --diff, differ;
     and 2 if the blueprint or the arguments are wrong.
     """
     from cli.deployment import deployment_of
@@ -53,14 +53,14 @@ def manifests(arguments: Sequence[str], conf: Sequence[str], target: str, check:
         deployment = deployment_of(app, cast("Form", target))
         files = manifest_files(deployment, _from(directory, app.directory))
         written = ManifestDirectory(directory, deployment.plan.name, files)
-        if check:
-            _check(written, form)
+        if diff:
+            _compare(written, deployment.plan.name, form)
         effects = written.write()
     except ManifestError as error:
         fail(str(error), error.help)
     except OSError as error:
         fail(f"`{error.filename or directory}` cannot be written: {error.strerror or error}")
-    _print(directory, effects, form)
+    _print(deployment.plan.name, directory, effects, form)
 
 
 def _paths(arguments: Sequence[str], conf: Sequence[str]) -> tuple[Application, Path]:
@@ -84,11 +84,13 @@ def _from(directory: Path, start: Path) -> str:
     return os.path.relpath(directory.absolute(), start.absolute())
 
 
-def _check(written: ManifestDirectory, form: str) -> NoReturn:
+def _compare(written: ManifestDirectory, application: str, form: str) -> NoReturn:
     differences = written.differences()
     if form == "json":
         found = [{"file": one.name, "diff": one.diff} for one in differences]
-        click.echo(json.dumps({"directory": str(written.path), "differences": found}, indent=2))
+        click.echo(
+            json.dumps({"application": application, "directory": str(written.path), "differences": found}, indent=2)
+        )
     else:
         for difference in differences:
             click.echo(difference.diff, nl=False)
@@ -99,10 +101,12 @@ def _check(written: ManifestDirectory, form: str) -> NoReturn:
     raise SystemExit(1 if differences else 0)
 
 
-def _print(directory: Path, effects: Mapping[str, str], form: str) -> None:
+def _print(application: str, directory: Path, effects: Mapping[str, str], form: str) -> None:
     if form == "json":
-        click.echo(json.dumps({"directory": str(directory), "files": effects}, indent=2))
+        click.echo(json.dumps({"application": application, "directory": str(directory), "files": effects}, indent=2))
         return
     for name, effect in effects.items():
         click.echo(f"{effect:9} {directory / name}")
-    click.echo(f"\nThe image is built with {directory / 'Dockerfile'}. Then: kubectl apply -k {directory}")
+    click.echo(
+        f"\nThe image of {application} is built with {directory / 'Dockerfile'}. Then: kubectl apply -k {directory}"
+    )

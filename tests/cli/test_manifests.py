@@ -40,12 +40,12 @@ def _content(directory: str) -> dict[str, str]:
 
 
 def test_files_are_written_once(app: Path, flow: Flow) -> None:
-    """A second time changes nothing, and `--check` finds no difference."""
+    """A second time changes nothing, and `--diff` finds no difference."""
     assert "created" in flow("manifests", "k8s").out
     first = _content("k8s")
     assert set(json.loads(flow("manifests", "k8s", "--format", "json").out)["files"].values()) == {"unchanged"}
     assert _content("k8s") == first
-    result = flow("manifests", "k8s", "--check")
+    result = flow("manifests", "k8s", "--diff")
     assert (result.code, result.out) == (0, "the files in k8s are up to date\n")
 
 
@@ -53,7 +53,7 @@ def test_the_same_from_another_directory(app: Path, flow: Flow, monkeypatch: pyt
     """The working directory makes no difference."""
     flow("manifests", "k8s")
     monkeypatch.chdir("/")
-    assert flow("manifests", str(app.parent), str(app.parent / "k8s"), "--check").code == 0
+    assert flow("manifests", str(app.parent), str(app.parent / "k8s"), "--diff").code == 0
 
 
 def test_a_change_of_the_blueprint_changes_the_pods(app: Path, flow: Flow) -> None:
@@ -61,10 +61,10 @@ def test_a_change_of_the_blueprint_changes_the_pods(app: Path, flow: Flow) -> No
     flow("manifests", "k8s")
     before = _read("k8s", "configmap")["metadata"]["name"]
     app.write_text(f"{BLUEPRINT}flow.stuck-after = 5 minutes")
-    check = flow("manifests", "k8s", "--check")
+    check = flow("manifests", "k8s", "--diff")
     assert check.code == 1
     assert "+    flow.stuck-after = 5 minutes\n" in check.out
-    assert _read("k8s", "configmap")["metadata"]["name"] == before, "--check writes nothing"
+    assert _read("k8s", "configmap")["metadata"]["name"] == before, "--diff writes nothing"
     effects = json.loads(flow("manifests", "k8s", "--format", "json").out)["files"]
     assert [name for name, effect in effects.items() if effect == "changed"] == ["configmap.yaml", "statefulset.yaml"]
     (volume,) = (v for v in _pod("k8s")["volumes"] if v["name"] == "configuration")
@@ -80,7 +80,7 @@ def test_files_that_are_not_needed_any_more_are_removed(app: Path, flow: Flow) -
     """Another form has other files; a file of the user stays."""
     flow("manifests", "k8s")
     (Path("k8s") / "patch.yaml").write_text("mine")
-    difference = json.loads(flow("manifests", "k8s", "--for", "job", "--check", "--format", "json").out)["differences"]
+    difference = json.loads(flow("manifests", "k8s", "--for", "job", "--diff", "--format", "json").out)["differences"]
     changed = {entry["file"] for entry in difference}
     assert {"job.yaml", "persistentvolumeclaim.yaml", "statefulset.yaml", "poddisruptionbudget.yaml"} <= changed
     effects = json.loads(flow("manifests", "k8s", "--for", "job", "--format", "json").out)["files"]
@@ -98,7 +98,7 @@ def test_a_foreign_file_is_not_overwritten(app: Path, flow: Flow) -> None:
             file.symlink_to("elsewhere")
         else:
             file.write_text("FROM mine\n")
-        for check in ((), ("--check",)):
+        for check in ((), ("--diff",)):
             result = flow("manifests", "k8s", *check)
             assert (result.code, [*Path("k8s").iterdir()]) == (1, [file])
             assert "`k8s/Dockerfile` was not written by `flow manifests`" in result.err
@@ -282,5 +282,5 @@ def test_memory_for_drivers(flow: Flow, tmp_path: Path) -> None:
 def test_the_example_in_the_docs(flow: Flow) -> None:
     """The manifests in the repository are as the command writes them."""
     example = REPOSITORY / "examples" / "flights"
-    result = flow("manifests", str(example), str(example / "manifests"), "flow.kubernetes.executors=3", "--check")
+    result = flow("manifests", str(example), str(example / "manifests"), "flow.kubernetes.executors=3", "--diff")
     assert (result.code, result.out) == (0, f"the files in {example / 'manifests'} are up to date\n"), result.out
