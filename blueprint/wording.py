@@ -24,3 +24,9 @@ def span(seconds: float) -> str:
             rest = whole % size // part
             return f"{whole // size} {name}" + (f" {rest} {lesser}" if rest else "")
     return f"{whole} s"
+
+
+def time_limit(seconds: float) -> str:
+    """Return a limit that was set, such as `0.1 s`, `1.5 s` or `2 min 5 s`: fractions of a second are not omitted."""
+    exact = round(seconds, 3)
+    return span(exact) if exact == int(exact) else f"{exact:g} s"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 from blueprint.plan import ApplicationPlan, TopicPlan
 from streamlets.channels.base import TopicResource
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.checks import Check, State
+
+if TYPE_CHECKING:
+    from blueprint.avro.model import Contract
 
 PATIENCE = 30.0
 """Seconds to wait for servers, such as those that are started together with an application."""
@@ -23,14 +27,50 @@ def patience_of(plan: ApplicationPlan) -> float:
     return max((PATIENCE, *limits))
 
 
-def refusal(topic: TopicResource) -> str:
-    """Return why the channel of a topic does not accept records, empty if it does."""
+def required_topics(plan: ApplicationPlan, topics: Mapping[str, TopicResource]) -> dict[str, TopicResource]:
+    """Return the topics of an application that must exist when a run starts, and those that do, by id.
+
+    A streamlet may wait for an external topic: all ports of the application at it are outlets with `open-timeout`.
+
+    Arguments:
+        plan: the application.
+        topics: its topics by id.
+
+    Raises:
+        OSError: a server does not answer.
+    """
+    waiting = {
+        f"{outlet.streamlet}.{outlet.name}"
+        for streamlet in plan.streamlets
+        for outlet in streamlet.outlets
+        if outlet.open_timeout.nanoseconds > 0
+    }
+
+    def is_awaited(topic: TopicPlan) -> bool:
+        return not topic.managed and not topic.consumers and waiting.issuperset(topic.producers)
+
+    return {id: topic for id, topic in topics.items() if not is_awaited(topic.plan) or topic.exists()}
+
+
+def refusal(topic: TopicResource, contracts: Iterable[Contract]) -> str:
+    """Return why the channel of a topic does not accept records, empty if it does.
+
+    An external topic may have been created since the run started, so it is prepared as at the start of a run.
+
+    Arguments:
+        topic: the topic.
+        contracts: the contracts of its writers.
+    """
     try:
         checks = CHANNEL_TYPES[topic.plan.channel].check([topic.plan])
         failed = next((check for check in checks if check.state is State.ERROR), None)
         if failed is not None:
             return f"{failed.subject}: {failed.detail}"
-        return "" if topic.exists() else f"the topic `{topic.plan.name}` does not exist"
+        if not topic.exists():
+            return f"the topic `{topic.plan.name}` does not exist"
+        if not topic.plan.managed:
+            topic.create(contracts)
+        return ""
     except Exception as error:  # noqa: BLE001 - channels of others raise what they like, and the reason is the answer
         return str(error) or type(error).__name__
 

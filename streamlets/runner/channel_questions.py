@@ -6,10 +6,12 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import TopicResource
 from streamlets.channels.waiting import refusal
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.supervision.facts import ChannelsAnswered, Fact
+from streamlets.runner.topics import contracts_of_writers
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +19,12 @@ class ChannelQuestions:
     """Asks the channels of topics, each time in a thread of its own: a server that is down may take long to say so.
 
     Arguments:
-        topics: the topics of the application by id.
+        plan: the application.
+        topics: its topics by id.
         report: takes the answers, from any thread.
     """
 
+    plan: ApplicationPlan
     topics: Mapping[str, TopicResource]
     report: Callable[[Fact], None]
 
@@ -29,5 +33,5 @@ class ChannelQuestions:
         threading.Thread(target=self._ask, args=(unit, topics), name=f"ask-channels-{unit}", daemon=True).start()
 
     def _ask(self, unit: UnitId, topics: Collection[str]) -> None:
-        reasons = {topic: refusal(self.topics[topic]) for topic in topics}
+        reasons = {topic: refusal(self.topics[topic], contracts_of_writers(self.plan, topic)) for topic in topics}
         self.report(ChannelsAnswered(unit, {topic: reason for topic, reason in reasons.items() if reason}))

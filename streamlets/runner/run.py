@@ -309,7 +309,7 @@ class _Supervision:
         supervisor = Supervisor(
             self.hosts.units,
             dependencies_of(plan),
-            Environment(emit=self.events.publish, ask_channels=ChannelQuestions(self.topics, self.inbox.put)),
+            Environment(emit=self.events.publish, ask_channels=ChannelQuestions(plan, self.topics, self.inbox.put)),
             in_order=options.bounded,
             drain_within=options.drain_within,
             fail_fast=options.fail_fast,

@@ -19,6 +19,7 @@ from streamlets.channels.base import (
 )
 from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.registry import CHANNEL_TYPES, DEFAULT
+from streamlets.channels.waiting import required_topics
 from streamlets.runner.events.run_events import TopicDiffers
 from streamlets.runner.state_directory.directory import StateDirectory
 
@@ -73,13 +74,13 @@ def _described_topics(state: StateDirectory) -> set[tuple[str, str, str]]:
 def make_topics(plan: ApplicationPlan, state: StateDirectory) -> Mapping[str, TopicResource]:
     """Create the topics of an application that do not exist yet, and return the resources of all by id.
 
-    A topic that cannot be created does not stop the others.
+    A topic that cannot be created does not stop the others. External topics that streamlets wait for need not exist.
 
     Raises:
         TopicLostError, TopicWriteError, TopicDamagedError, OSError: a topic cannot be created.
     """
     topics, failures = topics_of(plan, state), []
-    for id, resource in topics.items():
+    for id, resource in required_topics(plan, topics).items():
         try:
             resource.create(contracts_of_writers(plan, id))
         except (TopicLostError, TopicWriteError, TopicDamagedError, OSError) as error:

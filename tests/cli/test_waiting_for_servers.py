@@ -89,12 +89,12 @@ def test_the_longest_open_timeout_of_an_outlet_is_the_patience_of_a_start() -> N
 def test_why_a_channel_accepts_no_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its server does not answer, its topic does not exist, or it raises an error; "" if it accepts records."""
     topic = made(tmp_path)
-    assert refusal(topic) == ""
-    assert refusal(DeltaChannel(tmp_path).topic(topic_plan("others"))) == "the topic `others` does not exist"
+    assert refusal(topic, ()) == ""
+    assert refusal(DeltaChannel(tmp_path).topic(topic_plan("others")), ()) == "the topic `others` does not exist"
     monkeypatch.setattr(CHANNEL_TYPES["delta"], "check", lambda topics: [DOWN])
-    assert refusal(topic) == "Kafka one:1: the cluster does not answer"
+    assert refusal(topic, ()) == "Kafka one:1: the cluster does not answer"
     monkeypatch.setattr(CHANNEL_TYPES["delta"], "check", lambda topics: 1 // 0)
-    assert refusal(topic) == "integer division or modulo by zero"
+    assert refusal(topic, ()) == "integer division or modulo by zero"
 
 
 def test_a_run_names_the_servers_that_do_not_answer(

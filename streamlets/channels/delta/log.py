@@ -264,6 +264,13 @@ def topic_id(path: Path) -> str:
         raise damaged_file(path, path / MARKER, reason, remedy) from None
 
 
+def not_found(path: Path) -> TopicLostError:
+    """Return the error for an external topic that does not exist."""
+    error = TopicLostError(f"the topic `{path.name}` does not exist ({path})")
+    error.help = "create the topic, correct its name, or set `managed = yes` to have a run create it"
+    return error
+
+
 def lost(path: Path) -> TopicLostError:
     """Return the error for a topic that was deleted or replaced."""
     return TopicLostError(f"the directory of topic `{path.name}` was deleted or replaced ({path}); {REMEDY}")

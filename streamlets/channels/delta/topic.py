@@ -87,6 +87,8 @@ class DeltaTopic(TopicResource):
         """
         if self.plan.managed:
             topic_log.create_topic(self.path, self._clock)
+        elif not self.path.is_dir():
+            raise topic_log.not_found(self.path)
         else:
             topic_log.topic_id(self.path)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
-from blueprint.wording import span
+from blueprint.wording import span, time_limit
 from streamlets.runner.events.busy import Spells, busy_ratio
 from streamlets.runner.events.executors import Executors
 from streamlets.runner.events.port_counts import PortCounts
@@ -381,7 +381,7 @@ def wait_text(waiting: str, since: float | None, until: float | None, now: float
     """
     if since is None or until is None:
         return waiting
-    return f"{waiting}; {span(now - since)} of {span(until - since)}"
+    return f"{waiting}; {span(now - since)} of {time_limit(until - since)}"
 
 
 def _is_recent(time: float, now: float) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from blueprint.core_settings import Resources
 from blueprint.plan import ApplicationPlan
 from streamlets.channels.base import TopicDamagedError, TopicLostError, TopicResource, TopicWriteError
+from streamlets.channels.waiting import required_topics
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.run_events import ResourceSettled, TopicDiffers
@@ -96,7 +97,7 @@ class RunResources:
     def _topics(self) -> Mapping[str, TopicResource]:
         try:
             if self.mode == "skip":
-                require_topics(topics_of(self.plan, self.state).values())
+                require_topics(required_topics(self.plan, topics_of(self.plan, self.state)).values())
             topics = make_topics(self.plan, self.state)  # with `skip`, it publishes the schemas of writers
             if self.mode == "standard":
                 require_deletable(topics.values())
@@ -114,7 +115,7 @@ class RunResources:
     def _differences(self, topics: Mapping[str, TopicResource]) -> tuple[TopicDiffers, ...]:
         """Return the differences between existing topics and the plan, or () if a topic cannot be compared."""
         try:
-            return tuple(differences_of(topics.values()))
+            return tuple(differences_of(required_topics(self.plan, topics).values()))
         except (TopicLostError, TopicDamagedError, OSError) as error:
             self.log.failure(UnitId("topics", ""), text_of(error))
             return ()

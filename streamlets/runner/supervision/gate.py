@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from blueprint.wording import span
+from blueprint.wording import time_limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class TimedOut:
     @property
     def cause(self) -> str:
         """The reason why the unit fails."""
-        return f"{', '.join(self.missing)} did not open within {span(self.within)}"
+        return f"{', '.join(self.missing)} did not open within {time_limit(self.within)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Refused:
     def cause(self) -> str:
         """The reason why the unit fails."""
         reason = self.reason or "it has not answered"
-        return f"the channel of {self.topic} did not accept records within {span(self.within)}: {reason}"
+        return f"the channel of {self.topic} did not accept records within {time_limit(self.within)}: {reason}"
 
 
 def outlet_gate(

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from blueprint.wording import span
+from blueprint.wording import time_limit
 from streamlets.api.hooks import Hook, StopCause
 from streamlets.api.logic import SparkStreamletLogic
 from streamlets.runner.events.status import UnitId
@@ -172,7 +172,7 @@ class HookedLogic:
         wait([returned], seconds)
         if not returned.done():
             self._hanging.append(thread)
-            self._raise(hook, f"it has not returned within {span(seconds)}", thread)
+            self._raise(hook, f"it has not returned within {time_limit(seconds)}", thread)
         error = returned.exception()
         if error is not None:
             self._log(text_of(error))

@@ -115,7 +115,7 @@ def test_a_hook_that_does_not_return_is_a_failure() -> None:
     bench.start_with, bench.stop_with = hang, released.set
     with pytest.raises(HookError) as caught:
         bench.opened(A)
-    assert caught.value.failure.cause == "`on_start` failed: it has not returned within 0 s"
+    assert caught.value.failure.cause == "`on_start` failed: it has not returned within 0.02 s"
     assert any(frame.endswith("in hang") for frame in caught.value.failure.frames)
     for _ in range(9):
         with pytest.raises(HookError, match="it has not returned"):
@@ -149,7 +149,7 @@ def test_a_failure_of_on_stop_is_not_repeated() -> None:
     hanging = bench.leave(A)
     hold.set()
     assert hanging is not None
-    assert hanging.cause == "`on_stop` failed: it has not returned within 0 s"
+    assert hanging.cause == "`on_stop` failed: it has not returned within 0.05 s"
 
 
 def test_the_next_start_waits_for_on_stop() -> None:
