@@ -107,16 +107,19 @@ class Project:
         """
         global _entered, _added, _earlier  # like `sys.path` and `sys.modules`, they belong to the process
         with _LOCK:
-            if _entered == self:
-                return
-            if _entered is not None:
-                _leave(_entered, _added, _earlier)
             roots = [str(root) for root in self.roots]
-            _added = frozenset(roots) - frozenset(sys.path)
+            again = _entered == self
+            if again and frozenset(roots) <= frozenset(sys.path):
+                return
+            if _entered is not None and not again:
+                _leave(_entered, _added, _earlier)
+            added = frozenset(roots) - frozenset(sys.path)
             sys.path[:] = [*roots, *(entry for entry in sys.path if entry not in roots)]
             _list_again(roots)
-            _entered = self
-            _earlier = frozenset(sys.modules)
+            if again:  # only `sys.path` was restored, as by a fixture of pytest
+                _added |= added
+            else:
+                _entered, _added, _earlier = self, added, frozenset(sys.modules)
 
     def forget_modules(self, packages: Iterable[str] = ()) -> None:
         """Unload the modules, so that their next import executes them again.

@@ -41,6 +41,19 @@ def test_another_project_leaves_the_framework_and_the_path_of_others(
     assert not project_at(Path(modules.__file__).parents[2]).owns(modules.__file__)
 
 
+def test_a_project_is_found_again_after_the_path_was_restored(tmp_path: Path) -> None:
+    """As `monkeypatch.syspath_prepend` does at the end of a test; the loaded modules of the project stay."""
+    directory = tmp_path / "project"
+    _write(directory / "restored_one.py", directory / "src" / "restored_two.py")
+    before, project = list(sys.path), project_at(directory)
+    loaded = project.load("restored_one")
+    sys.path[:] = before
+    assert project.load("restored_two").__file__ == str(directory / "src" / "restored_two.py")
+    assert project.load("restored_one") is loaded
+    project_at(tmp_path / "other").enter()
+    assert not {str(directory), str(directory / "src")} & set(sys.path)
+
+
 def test_unloaded_modules_are_executed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules of the project and of the given packages are executed again, other modules are not."""
     directory, installed = tmp_path / "project", tmp_path / "installed"
