@@ -171,8 +171,10 @@ def _steer(
     def is_final(streamlet: StreamletStatus) -> bool:
         if rests(streamlet):
             return True
-        restarted = action == "pause" or streamlet.since > before[streamlet.ref].since
-        return restarted and streamlet.state in (*expected, *failures)
+        waits = action != "pause" and streamlet.awaits  # for others, for as long as that takes
+        earlier = before[streamlet.ref]
+        restarted = action == "pause" or streamlet.since > earlier.since or (waits and earlier.awaits)
+        return restarted and (waits or streamlet.state in (*expected, *failures))
 
     def selected(status: RunStatus) -> list[StreamletStatus]:
         return [streamlet for streamlet in status.streamlets if streamlet.ref in refs]

@@ -19,7 +19,7 @@ from cli.state import state_options, with_running_settings
 from cli.verification.descriptors import CLASSES, against
 
 if TYPE_CHECKING:
-    from streamlets.runner.events.status import RunStatus
+    from streamlets.runner.events.status import RunStatus, StreamletStatus
     from streamlets.runner.state_directory.directory import StateDirectory
     from streamlets.runner.trial import UpgradeOutcome
 
@@ -132,7 +132,7 @@ def _follow(
     def awaited(status: RunStatus) -> str:
         if status.started == started:
             return "the running version to drain" if status.ended is None else "the new version to start"
-        if not all(streamlet.state in _UP for streamlet in status.streamlets):
+        if not all(map(_is_up, status.streamlets)):
             return "the new version to start"
         untried = sorted(str(unit) for unit in stateful & set(status.units) if status.units[unit].batch is None)
         return f"a batch of each query that keeps state: {', '.join(untried)}" if untried else "the new version"
@@ -154,8 +154,10 @@ def _untried(about: tuple[str, ...], status: RunStatus) -> str:
 
     queries = {str(unit): query for unit, query in status.units.items()}
     late = [name for name in about if name in queries and has_records(queries[name])]
-    idle = [name for name in about if name not in late]
+    waiting = [name for name in about if name in queries and queries[name].awaits]
+    idle = [name for name in about if name not in (*late, *waiting)]
     reasons = [f"no records arrived for {', '.join(idle)}"] if idle else []
+    reasons += [f"{name} is {queries[name].waiting}" for name in waiting]
     for name in late:
         backlog = sum(records or 0 for records in queries[name].backlog.values())
         reasons.append(f"{name} has not committed a batch yet, with a backlog of {backlog:,} records")
@@ -164,8 +166,13 @@ def _untried(about: tuple[str, ...], status: RunStatus) -> str:
 
 def _settled(status: RunStatus) -> bool:
     """Return whether each streamlet is up or failing."""
-    states = [streamlet.state for streamlet in status.streamlets]
-    return bool(states) and all(state in (*_UP, *_FAILING) for state in states)
+    streamlets = status.streamlets
+    return bool(streamlets) and all(_is_up(streamlet) or streamlet.state in _FAILING for streamlet in streamlets)
+
+
+def _is_up(streamlet: StreamletStatus) -> bool:
+    """Return whether a streamlet is up, or waits for others as its settings require, for as long as that takes."""
+    return streamlet.state in _UP or streamlet.awaits
 
 
 def _conclude(
@@ -190,7 +197,7 @@ def _conclude(
     about = ", ".join(outcome.about)
     match outcome.result:
         case "rolled-back":
-            down = [streamlet.ref for streamlet in status.streamlets if streamlet.state not in _UP]
+            down = [streamlet.ref for streamlet in status.streamlets if not _is_up(streamlet)]
             exceptions = f", but these streamlets are not up: {', '.join(down)}" if down else ""
             fail(f"the new version failed ({about}): {outcome.cause}\nthe previous version runs again{exceptions}")
         case "failed":

@@ -117,7 +117,7 @@ class Trial:
         failed = {unit: status for unit, status in units.items() if status.state == "failed"}
         if failed:
             return self._return(failed)
-        down = [unit for unit, status in units.items() if status.state not in (*_UP, "paused")]
+        down = [unit for unit, status in units.items() if status.state not in (*_UP, "paused") and not status.awaits]
         untried = [
             unit for unit, status in units.items()
             if unit in self._stateful and status.batch is None and status.state != "paused"

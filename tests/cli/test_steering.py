@@ -7,7 +7,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -23,6 +23,7 @@ from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed, Un
 from streamlets.runner.orders import Orders
 from streamlets.runner.state_directory.control import Request
 from streamlets.runner.state_directory.directory import StateDirectory
+from streamlets.runner.supervision.gate import Opening
 from streamlets.spark.failure import Failure
 from tests.cli.conftest import Flow
 from tests.streamlets.runner.supervision.bench import Bench, unit_id
@@ -31,7 +32,8 @@ from tests.streamlets.runner.supervision.bench import Bench, unit_id
 class Runner:
     """A runner without Spark: lock, requests, status and a supervisor whose units obey immediately."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, openings: Mapping[str, Iterable[Opening]] | None = None) -> None:
+        self.openings = openings
         self.state = StateDirectory(root / ".flow", "plant")
         self.inbox: SimpleQueue[Request] = SimpleQueue()
         self.up = threading.Event()
@@ -45,7 +47,7 @@ class Runner:
             file = StatusFile(self.state.status_file)
             publisher = Publisher([file])
             orders = Orders(self.state, self.inbox.put, lambda arguments: "", planned={"mean": 1})
-            bench = Bench(["gauges", "mean.out", "store"])
+            bench = Bench(["gauges", "mean.out", "store"], openings=self.openings)
             bench.units["store"].unscalable = "it is one"
             bench.now = time.time()
             bench.events[:0] = [RunStarted(time.time(), "plant", ("gauges", "mean", "store"))]
@@ -146,6 +148,21 @@ def test_scale_restarts_a_streamlet_with_a_number_for_the_run(flow: Flow, runner
     result = flow("scale", "mean", "1", *at)
     assert result.code == 0, result.err
     assert "replicas" not in flow("status", str(tmp_path)).out, "one is what its blueprint has"
+
+
+def test_commands_end_when_a_streamlet_waits_for_others(flow: Flow, tmp_path: Path) -> None:
+    """A sequential inlet may wait for hours. The commands show for whom, and do not wait with it."""
+    runner = Runner(tmp_path, {"mean": [Opening(producers=frozenset({"gauges"}), sequential=True)]})
+    try:
+        location = ("--path", str(tmp_path), "--timeout", "60s")
+        assert flow("pause", "mean", *location).code == 0
+        for command in (("resume", "mean"), ("restart", "mean"), ("scale", "mean", "3")):
+            result = flow(*command, *location)
+            assert (result.code, result.err) == (0, ""), command
+        assert "waiting for the end of gauges" in flow("status", str(tmp_path)).out
+    finally:
+        runner.killed.set()
+        runner.thread.join()
 
 
 def test_statements_show_and_stop_queries(flow: Flow, runner: Runner, tmp_path: Path) -> None:

@@ -167,6 +167,11 @@ class UnitStatus:
     lost: bool = False
     hang: Hang | None = None
 
+    @property
+    def awaits(self) -> bool:
+        """Whether it waits for others as its settings require, for as long as that takes."""
+        return self.state == "starting" and self.waits_since is not None and self.waits_until is None
+
     def busy(self, now: float) -> float | None:
         """Return the share of the last minute that it has spent in batches, from 0 to 1; None if it has no batches."""
         if self.batch is None and self.running is None:
@@ -223,6 +228,11 @@ class StreamletStatus:
     waits_since: float | None = None
     waits_until: float | None = None
     replicas: int | None = None
+
+    @property
+    def awaits(self) -> bool:
+        """Whether it waits for others as its settings require, for as long as that takes."""
+        return self.state == "starting" and all(unit.awaits for unit in self.units if unit.state == "starting")
 
     @property
     def since(self) -> float:

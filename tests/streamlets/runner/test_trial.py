@@ -91,6 +91,19 @@ def test_the_trial_is_bounded(state: StateDirectory) -> None:
     assert result(state) == ("works", ())
 
 
+def test_a_streamlet_that_waits_for_others_is_not_down(state: StateDirectory) -> None:
+    """Its settings require the wait, which may take hours; its state has not been tried. A limited wait ends."""
+    waits: dict[str, Any] = {"waiting": "waiting for the end of sink", "waits_since": 0.0}
+    for more, expected in ((waits, "untried"), (waits | {"waits_until": 30.0}, "unwell")):
+        clock = Clock()
+        trial = Trial(state, ASKED, lambda arguments: "", clock)
+        write_outcome(state, ASKED)
+        looked(trial, "starting", **more)
+        clock.now = PATIENCE
+        looked(trial, "starting", **more)
+        assert result(state) == (expected, ("mean.out",))
+
+
 def test_the_time_of_a_trial_begins_with_its_first_query(state: StateDirectory) -> None:
     """Spark may take longer to start than a query has to commit a batch."""
     clock = Clock()
