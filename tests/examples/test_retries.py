@@ -49,6 +49,7 @@ def _rows(directory: Path) -> list[tuple[int, int]]:
     return sorted((row["id"], row["attempt"]) for row in map(json.loads, lines))
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_continuous_run_lets_each_payment_leave_the_cycle_once(tmp_path: Path) -> None:

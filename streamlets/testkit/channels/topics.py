@@ -257,12 +257,17 @@ class TopicTests(FittingTests):
         assert ids_of(again.scan()) == [1]
 
     def test_an_external_topic_is_not_created(self, channel_bench: ChannelBench) -> None:
-        """A topic that another application manages must exist."""
+        """A topic that another application manages must exist. One that appears later can be used, however often its
+        writer asks (`open-timeout`)."""
         topic = channel_bench.channel.topic(channel_bench.plan("theirs", managed=False))
         with pytest.raises(TopicLostError, match="theirs"):
             topic.create([READING])
-        channel_bench.topic("theirs")
-        topic.create([READING])
+        assert not topic.exists()
+        fill(channel_bench.topic("theirs"), [1])
+        for _ in range(2):
+            assert topic.exists()
+            topic.create([READING])
+        assert ids_of(topic.scan()) == [1]
 
     def test_a_topic_that_does_not_exist_is_an_error_of_one_line(self, channel_bench: ChannelBench) -> None:
         """Every question about it reports this, instead of creating it or answering with nothing."""

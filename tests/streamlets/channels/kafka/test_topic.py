@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from streamlets.channels.kafka.offsets import Offsets
 from streamlets.channels.kafka.records import MessageError
 from streamlets.channels.kafka.schemas import SCHEMAS, SchemaConflictError
 from streamlets.channels.kafka.topic import KafkaTopic
+from streamlets.channels.waiting import refusal
 from streamlets.contract.wire.avro_formats import schema_fingerprint
 from tests.streamlets.channels.topics import READING, WIDER, append, batch, contract, ids_of
 
@@ -50,6 +52,23 @@ def test_a_topic_is_created_with_its_settings(topic: KafkaTopic, tmp_path: Path,
     again = open_topic(kafka_broker, tmp_path, topic.name, {"topic.partitions": 5})
     again.create([READING])
     assert topic.cluster.existing(topic.name).partitions == 2
+
+
+def test_an_external_topic_is_prepared_when_it_appears(kafka_broker: str, tmp_path: Path) -> None:
+    """A streamlet that waits for it asks again and again. When it exists, the schemas of its writers are published; one
+    that was deleted and created again is not the topic that the application used."""
+    theirs = open_topic(kafka_broker, tmp_path / "theirs")
+    plan = replace(theirs.plan, managed=False)
+    topic = KafkaChannel(tmp_path / "ours").topic(plan)
+    assert refusal(topic, [READING]).startswith(f"the topic `{theirs.name}` does not exist")
+    theirs.create()
+    assert [refusal(topic, [READING]) for _ in range(2)] == ["", ""]
+    assert list(topic.state.schemas.of(topic.name).values()) == [READING]
+    append(topic, [batch([1])], READING, 0)
+    assert ids_of(topic.scan()) == [1]
+    theirs.cluster.delete(theirs.name)
+    open_topic(kafka_broker, tmp_path / "others", theirs.name).create()
+    assert "was deleted and created again" in refusal(topic, [READING])
 
 
 def test_equal_keys_are_in_one_partition(topic: KafkaTopic) -> None:
