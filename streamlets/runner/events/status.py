@@ -383,6 +383,8 @@ class RunStatus:
 def wait_text(waiting: str, since: float | None, until: float | None, now: float) -> str:
     """Return the reason why a unit waits, with the time that has passed and the limit, if there is one.
 
+    The time that is shown is between 0 and the limit, also if the clock was set since the wait began.
+
     Arguments:
         waiting: what it waits for, such as `waiting for clicks`.
         since: when it began to wait, in seconds since the epoch.
@@ -391,7 +393,7 @@ def wait_text(waiting: str, since: float | None, until: float | None, now: float
     """
     if since is None or until is None:
         return waiting
-    return f"{waiting}; {span(now - since)} of {time_limit(until - since)}"
+    return f"{waiting}; {span(min(now, until) - since)} of {time_limit(until - since)}"
 
 
 def _is_recent(time: float, now: float) -> bool:
