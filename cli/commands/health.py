@@ -13,6 +13,7 @@ import click
 from blueprint.wording import span
 from cli.options import format_option
 from cli.runs.current import CurrentStatus, current_status, unknown_status
+from cli.runs.refs import check_refs
 from cli.state import applications, only, state_options
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ def health(refs: Sequence[str], path: Path, state_dir: Path | None, application:
     The exit code is 0 if all streamlets, or those that are named, are healthy; 1 if one has failed or is lost,
     or if the status of the run cannot be read; 3 if one is overdue or stuck, or if the application does not run.
     """
-    from blueprint.spelling import suggestion
     from streamlets.runner.events.health import health_of
 
     state = only(applications(path, state_dir, application))
@@ -59,9 +59,7 @@ def health(refs: Sequence[str], path: Path, state_dir: Path | None, application:
         silence = max(0.0, time.time() - written.time)
         found = health_of(written.status, written.time, lost=lost, silence=silence)
     known = {streamlet.ref: streamlet for streamlet in found}
-    for ref in refs if known else ():
-        if ref not in known:
-            raise click.UsageError(f"`{state.application}` has no streamlet `{ref}`; {suggestion(ref, known)}")
+    check_refs(refs, known, state.application)
     shown = [known[ref] for ref in refs if ref in known] or list(found)
     running = current.alive and not lost
     if form == "json":

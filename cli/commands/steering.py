@@ -13,6 +13,7 @@ from blueprint.wording import counted
 from cli.options import progress_format_option, timeout_option
 from cli.output.errors import fail
 from cli.runs.follower import Follower, running_application, send
+from cli.runs.refs import check_refs
 from cli.state import state_options
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _steer(
             raise
         raise click.UsageError(f"{error.message}; name the application's directory with `--path`") from None
     follower = Follower(state, frozenset(refs), form)
-    _check_refs(refs, follower.status(), state.application)
+    check_refs(refs, follower.status().order, state.application)
     before = {streamlet.ref: streamlet for streamlet in follower.status().streamlets}
     for ref in refs:
         send(state, request(action, streamlet=ref, replicas=replicas), timeout)
@@ -189,20 +190,3 @@ def _steer(
     if any(streamlet.state in failures for streamlet in selected(status) if not rests(streamlet)):
         raise SystemExit(1)
     return follower
-
-
-def _check_refs(refs: Sequence[str], status: RunStatus, application: str) -> None:
-    """Check that an application has the streamlets; a status without streamlets allows all names.
-
-    Raises:
-        click.UsageError: a name is unknown.
-    """
-    from blueprint.spelling import suggestion
-
-    known = status.order
-    for ref in refs if known else ():
-        if ref not in known:
-            hint = suggestion(ref, known, f"its streamlets are {', '.join(known)}")
-            if Path(ref).exists():
-                hint = f"name the application's directory with `--path {ref}`"
-            raise click.UsageError(f"{application} has no streamlet `{ref}`; {hint}")

@@ -186,9 +186,10 @@ def test_a_streamlet_that_is_not_there(flow: Flow, written: Written, monkeypatch
     """The argument is wrong."""
     monkeypatch.setattr("cli.runs.current.time.time", lambda: NOW)
     with written(*UP).locked():
-        result = flow("health", "maen")
-    assert result.code == 2
-    assert "`plant` has no streamlet `maen`; did you mean `mean`?" in " ".join(result.err.split())
+        result, path = flow("health", "maen"), flow("health", ".")
+    assert result.code == path.code == 2
+    assert "plant has no streamlet `maen`; did you mean `mean`?" in " ".join(result.err.split())
+    assert "name the application's directory with `--path .`" in " ".join(path.err.split())
 
 
 def test_processes_that_are_killed_are_lost(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,7 @@ def test_a_clock_is_set_by_an_hour_during_a_wait(tmp_path: Path, hour: int) -> N
 
         def is_written_again() -> bool:
             written = json.loads(application.state.status_file.read_text(encoding="utf-8"))["written"]
-            return abs(written - before) > 1800
+            return bool(abs(written - before) > 1800)
 
         application.wait_until(run, is_written_again)
         status = application.call("status", str(tmp_path))

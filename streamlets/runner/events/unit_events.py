@@ -67,7 +67,8 @@ class UnitChanged(UnitEvent):
 
     @property
     def line(self) -> str:
-        return f"{self._headline}: {self.cause}" if self.cause else self._headline
+        about = "" if self.waiting else self.cause  # the event before a wait has the cause of the start
+        return f"{self._headline}: {about}" if about else self._headline
 
     @property
     def lines(self) -> list[str]:
