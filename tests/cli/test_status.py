@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -111,7 +112,7 @@ def test_what_a_starting_streamlet_waits_for(status: Status) -> None:
     assert cells(row)[:2] == ["mean", "waiting for gauges"]
 
 
-def test_a_wait_with_a_limit_shows_both(status: Status) -> None:
+def test_a_wait_with_a_limit_shows_both(status: Status, flow: Flow, tmp_path: Path) -> None:
     """The table has the time that has passed and the limit, and JSON has their timestamps."""
     now = time.time()
     waits = UnitChanged(
@@ -119,6 +120,19 @@ def test_a_wait_with_a_limit_shows_both(status: Status) -> None:
     )
     _, row = status(waits)
     assert cells(row)[:2] == ["mean", "waiting for gauges; 12 s of 30 s"]
+    (mean,) = json.loads(flow("status", str(tmp_path), "--format", "json").out)["plant"]["streamlets"]
+    (unit,) = mean["units"]
+    assert mean["waiting"] == unit["waiting"] == "waiting for gauges"
+    assert (unit["waits_since"], unit["waits_until"]) == (now - 12, now + 18)
+
+
+def test_a_wait_stays_within_its_limit_if_the_clock_was_set(status: Status) -> None:
+    """The limit is kept on another clock, so that the wait goes on."""
+    hour, mean = time.time() - 3600, UnitId("mean", "")
+    for since in (hour, hour + 7200):
+        times: dict[str, Any] = {"waits_since": since, "waits_until": since + 30}
+        waits = UnitChanged(hour, mean, "starting", waiting="waiting for gauges", **times)
+        assert cells(status(waits)[1])[1] in ("waiting for gauges; 0 s of 30 s", "waiting for gauges; 30 s of 30 s")
 
 
 def test_tasks_of_a_batch_source_have_their_age_and_failures(status: Status) -> None:
