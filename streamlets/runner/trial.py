@@ -124,6 +124,8 @@ class Trial:
         ]  # fmt: skip
         if not down and not untried:
             self._end("works")
+        elif all(status.state == "completed" for status in units.values()):  # a finite pipeline without new records
+            self._end("untried", untried)
         elif self._timer() >= self._until + (_MORE if any(has_records(units[unit]) for unit in untried) else 0.0):
             self._end("unwell" if down else "untried", down or untried)
         return ()

@@ -91,6 +91,19 @@ def test_the_trial_is_bounded(state: StateDirectory) -> None:
     assert result(state) == ("works", ())
 
 
+@pytest.mark.parametrize(("batch", "expected"), [(7, ("works", ())), (None, ("untried", ("mean.out",)))])
+def test_a_run_that_ends_by_itself_ends_the_trial(
+    state: StateDirectory, batch: int | None, expected: tuple[str, tuple[str, ...]]
+) -> None:
+    """A finite pipeline without new records has no batch, and is over before the time of the trial is."""
+    trial = Trial(state, ASKED, lambda arguments: "", Clock())
+    sink = UnitStatus(SINK, "completed", 0.0)
+    trial.look({MEAN: UnitStatus(MEAN, "running", 0.0), SINK: sink})
+    assert result(state) == ("", ())
+    trial.look({MEAN: UnitStatus(MEAN, "completed", 0.0, batch=batch), SINK: sink})
+    assert result(state) == expected
+
+
 def test_a_streamlet_that_waits_for_others_is_not_down(state: StateDirectory) -> None:
     """Its settings require the wait, which may take hours; its state has not been tried. A limited wait ends."""
     waits: dict[str, Any] = {"waiting": "waiting for the end of sink", "waits_since": 0.0}
