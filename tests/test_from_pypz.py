@@ -40,6 +40,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "`portOpenTimeoutMs` of an output port": (
         f"{_SUPERVISION}/test_outlets.py::test_a_unit_fails_when_a_channel_does_not_accept_records_in_time",
         "streamlets/runner/test_starting.py::test_a_streamlet_waits_for_the_channel_of_its_outlet",
+        "cli/test_external_topics.py::test_a_run_waits_until_an_external_topic_exists",
         "cli/test_fix.py::test_settings_of_ports_with_the_names_of_pypz_are_renamed",
     ),
     "`syncConnectionsOpen`": (

@@ -21,7 +21,7 @@ def state(streamlet: StreamletStatus, now: float) -> str:
     Arguments:
         now: the current time in seconds since the epoch.
     """
-    from streamlets.runner.events.status import wait_text
+    from streamlets.runner.events.waits import wait_text
 
     shown = wait_text(streamlet.waiting, streamlet.waits_since, streamlet.waits_until, now) or streamlet.state
     if streamlet.hang is not None:

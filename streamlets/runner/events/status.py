@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
-from blueprint.wording import span, time_limit
 from streamlets.runner.events.busy import Spells, busy_ratio
 from streamlets.runner.events.executors import Executors
 from streamlets.runner.events.port_counts import PortCounts
@@ -378,22 +377,6 @@ class RunStatus:
             return StreamletStatus(ref, state, "", units, waiting, replicas=replicas)
         since, until = shown.waits_since, shown.waits_until
         return StreamletStatus(ref, state, shown.cause, units, waiting, since, until, replicas)
-
-
-def wait_text(waiting: str, since: float | None, until: float | None, now: float) -> str:
-    """Return the reason why a unit waits, with the time that has passed and the limit, if there is one.
-
-    The time that is shown is between 0 and the limit, also if the clock was set since the wait began.
-
-    Arguments:
-        waiting: what it waits for, such as `waiting for clicks`.
-        since: when it began to wait, in seconds since the epoch.
-        until: when it fails; None for never.
-        now: the current time.
-    """
-    if since is None or until is None:
-        return waiting
-    return f"{waiting}; {span(min(now, until) - since)} of {time_limit(until - since)}"
 
 
 def _is_recent(time: float, now: float) -> bool:

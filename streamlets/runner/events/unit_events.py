@@ -19,8 +19,8 @@ from streamlets.runner.events.status import (
     State,
     UnitStatus,
     summed,
-    wait_text,
 )
+from streamlets.runner.events.waits import wait_text
 
 
 @dataclass(frozen=True, slots=True)
