@@ -137,17 +137,21 @@ def _changes(plan: ApplicationPlan, topics: dict[str, TopicResource]) -> Iterato
     """Yield the changes that make the existing topics match the blueprint.
 
     Raises:
-        TopicLostError: an external topic does not exist, or a topic is not the one that the application first used.
+        TopicLostError: an external topic does not exist that no streamlet waits for, or a topic is not the one that the
+            application first used.
     """
+    from streamlets.channels.base import TopicLostError
+    from streamlets.channels.waiting import required_topics
     from streamlets.runner.topics import contracts_of_writers
 
-    for id, topic in topics.items():
+    for id, topic in required_topics(plan, topics).items():
         name, channel = topic.plan.name, topic.plan.channel
         if topic.plan.managed and not topic.exists():
             create = partial(topic.create, contracts_of_writers(plan, id))
             yield _Change(name, channel, "create", carry_out=create)
             continue
-        topic.end()  # an external topic must exist
+        if not topic.exists():
+            raise TopicLostError(f"the topic `{name}` does not exist, and this application does not manage it")
         if found := topic.differences():
             change = _Change(name, channel, "alter", found)
             yield replace(change, carry_out=partial(topic.alter, change.alterable))

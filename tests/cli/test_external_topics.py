@@ -87,6 +87,15 @@ def test_create_only_reports_the_missing_topic(application: Application) -> None
     assert "topic theirs: failed: the topic `theirs` does not exist" in ended.out
 
 
+@pytest.mark.parametrize(("limit", "code"), [("120s", 0), ("0", 1)])
+def test_apply_creates_the_others(application: Application, limit: str, code: int) -> None:
+    """`flow topics apply` creates no external topic, and needs one only if no streamlet waits for it."""
+    applied = application.flow("topics", "apply", str(application.directory), f"{TIMEOUT}={limit}")
+    assert (applied.code, application.numbers()) == (code, None if code else []), applied.err
+    assert ("the topic `theirs` does not exist, and this application does not manage it" in applied.err) == bool(code)
+    assert application.numbers("theirs") is None
+
+
 def test_a_topic_that_was_deleted_during_the_run_is_not_created(
     application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
