@@ -151,7 +151,7 @@ def _changes(plan: ApplicationPlan, topics: dict[str, TopicResource]) -> Iterato
             yield _Change(name, channel, "create", carry_out=create)
             continue
         if not topic.exists():
-            raise TopicLostError(f"the topic `{name}` does not exist, and this application does not manage it")
+            raise TopicLostError(f"the topic `{name}` does not exist, and {plan.name} does not manage it")
         if found := topic.differences():
             change = _Change(name, channel, "alter", found)
             yield replace(change, carry_out=partial(topic.alter, change.alterable))

@@ -92,7 +92,7 @@ def test_apply_creates_the_others(application: Application, limit: str, code: in
     """`flow topics apply` creates no external topic, and needs one only if no streamlet waits for it."""
     applied = application.flow("topics", "apply", str(application.directory), f"{TIMEOUT}={limit}")
     assert (applied.code, application.numbers()) == (code, None if code else []), applied.err
-    assert ("the topic `theirs` does not exist, and this application does not manage it" in applied.err) == bool(code)
+    assert ("the topic `theirs` does not exist, and shop does not manage it" in applied.err) == bool(code)
     assert application.numbers("theirs") is None
 
 
