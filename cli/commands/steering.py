@@ -189,4 +189,8 @@ def _steer(
         fail(f"{state.application} ended before {action} completed")
     if any(streamlet.state in failures for streamlet in selected(status) if not rests(streamlet)):
         raise SystemExit(1)
+    for streamlet in selected(status):
+        if streamlet.awaits:
+            line, waiting = f"{streamlet.ref}: starting, {streamlet.waiting}", streamlet.waiting
+            follower.report(line, streamlet=streamlet.ref, state="starting", waiting=waiting)
     return follower

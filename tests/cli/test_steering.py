@@ -159,7 +159,9 @@ def test_commands_end_when_a_streamlet_waits_for_others(flow: Flow, tmp_path: Pa
         for command in (("resume", "mean"), ("restart", "mean"), ("scale", "mean", "3")):
             result = flow(*command, *location)
             assert (result.code, result.err) == (0, ""), command
+            assert "mean: starting, waiting for the end of gauges" in result.out.splitlines(), command
         assert "waiting for the end of gauges" in flow("status", str(tmp_path)).out
+        assert "waiting for the end of gauges" in flow("health", "mean", "--path", str(tmp_path)).out
     finally:
         runner.killed.set()
         runner.thread.join()

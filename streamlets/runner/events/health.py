@@ -82,7 +82,7 @@ def _verdict(streamlet: StreamletStatus, now: float, lost: str) -> tuple[Health,
     if any(unit.overdue for unit in streamlet.units):
         waiting = counted(streamlet.backlog or 0, "record waits", "records wait")
         return "overdue", f"{waiting}, and no batch is committed" + (f": {cause}" if cause else "")
-    return "healthy", cause or streamlet.waiting or ("" if streamlet.state == "running" else streamlet.state)
+    return "healthy", streamlet.waiting or cause or ("" if streamlet.state == "running" else streamlet.state)
 
 
 def _first_line(text: str) -> str:
