@@ -7,43 +7,47 @@ writes a batch again that is replayed after a failure.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from streamlets.batches import execute, query_id
+from streamlets.channels.base import TopicWriteError
 from streamlets.channels.begun import BegunBatches
 from streamlets.channels.conformity import REASON, broken_rows_error, outlet_conformance, with_reasons
 from streamlets.channels.dead_letters import dead_letter_contract
-from streamlets.channels.kafka.exactly_once import ExactlyOnce, writer_name
-from streamlets.channels.kafka.sending import MESSAGE, letter, message, send, send_both
+from streamlets.channels.kafka.exactly_once import ExactlyOnce, store, writer_name
+from streamlets.channels.kafka.sending import MESSAGE, letter, message, send, send_both, send_stored
 from streamlets.channels.kafka.settings import GUARANTEE, STAGED
-from streamlets.channels.kafka.shares import Shares
-from streamlets.channels.kafka.staging import StagedBatches, headers_of
+from streamlets.channels.kafka.staging import BatchPlace, StagedBatches, StagedPart, headers_of
 from streamlets.channels.kafka.transactions import HEADERS, KEY, LETTER, TOPIC, VALUE
+from streamlets.shared_rows import shared_rows
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
-    from blueprint.plan import OutletPlan
     from streamlets.channels.base import Branch, TopicQuery
     from streamlets.channels.kafka.topic import KafkaTopic
     from streamlets.contract.conform import Conformance
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
-    """A batch of an outlet.
+class _Part:
+    """The messages of an outlet, or of its dead letters on another cluster.
 
     Arguments:
-        id: the id that Spark stores in the checkpoint of the query.
-        number: the number of the batch.
-        part: the outlet, or its dead letters on another cluster.
+        name: the name of the part.
+        topic: its topic.
+        messages: the messages in the column `MESSAGE`, and the reason for dead letters among them.
+        letters: whether all of them are dead letters.
     """
 
-    id: str
-    number: int
-    part: str
+    name: str
+    topic: KafkaTopic
+    messages: DataFrame
+    letters: bool = False
 
 
 @dataclass(slots=True)
@@ -69,39 +73,106 @@ class BatchWriter:
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Write a batch to its topics.
 
+        The messages of staged and exactly-once outlets are stored and decided before anything is sent. A batch that was
+        begun with other guarantees, before the settings changed, is finished with those.
+
         Raises:
             BrokenRowsError: a row breaks the contract of an outlet that does not allow it. Other rows of the batch may
                 have been published.
         """
-        id = query_id(rows)
-        replayed = self.begun.has(self.query.streamlet, self.query.name, id, batch)
-        self.begun.begin(self.query.streamlet, self.query.name, id, batch)
+        place = BatchPlace(self.query.streamlet, self.query.name, query_id(rows), batch)
+        replayed = self.begun.has(place.streamlet, place.query, place.id, batch)
+        self.begun.begin(place.streamlet, place.query, place.id, batch)
         crash_point("after-batch-begun")
-        self.staged.remove_before(self.query.streamlet, self.query.name, id, batch)
-        if all(self._is_stored(branch.outlet, id, batch) for branch in self.branches):
+        self.staged.remove_before(place)
+        decided = self.staged.decided(place)
+        missing = [branch for branch in self.branches if branch.outlet.name not in decided]
+        if not missing:
             execute(rows)
         counts: dict[str, int] = {}
         letters = 0
-        shared = len(self.branches) > 1
-        if shared:
-            rows = rows.persist()
-        try:
+        with shared_rows(rows) if len(missing) > 1 else nullcontext(rows) as executed:
+            if not decided:
+                decided = self._store(executed, place)
             for branch in self.branches:
-                valid, broken = self._write(branch, branch.rows(rows), id, batch)
+                if branch.outlet.name in decided:
+                    valid, broken = self._send_stored(branch, rows.sparkSession, decided, place)
+                else:
+                    valid, broken = self._send(branch, executed, place)
                 counts[branch.outlet.name] = counts.get(branch.outlet.name, 0) + valid
                 letters += broken
                 crash_point("after-topic-commit")
-        finally:
-            if shared:
-                rows.unpersist()
         self.query.written(batch, counts, letters, replayed=replayed)
         crash_point("before-spark-commit")
 
-    def _write(self, branch: Branch[KafkaTopic], rows: DataFrame, id: str, batch: int) -> tuple[int, int]:
-        """Write the rows of an outlet; return the numbers of valid rows and of broken rows."""
+    def _store(self, rows: DataFrame, place: BatchPlace) -> dict[str, StagedPart]:
+        """Store the messages of the outlets that are staged or exactly-once; return the parts by their names."""
+        parts: dict[str, StagedPart] = {}
+        directory = self.staged.begin(place)
+        for branch in self.branches:
+            options = branch.outlet.options
+            once, staged = GUARANTEE.of(options) == "exactly-once", bool(STAGED.of(options))
+            if not (once or staged):
+                continue
+            with self._parts(branch, rows, place) as branch_parts:
+                for part in branch_parts:
+                    messages = _stored(part, place, headers=staged)
+                    parts[part.name] = StagedPart(store(messages, directory), once)
+        if parts:
+            self.staged.decide(place, parts)
+        return parts
+
+    def _send_stored(
+        self, branch: Branch[KafkaTopic], session: SparkSession, decided: Mapping[str, StagedPart], place: BatchPlace
+    ) -> tuple[int, int]:
+        """Send the stored messages of an outlet; return the numbers of valid rows and of broken rows."""
+        directory, name = self.staged.of_batch(place), branch.outlet.name
+        counts = {}
+        for part_name, topic in ((f"{name}{_LETTERS}", self.dead_letters), (name, branch.topic)):
+            if (part := decided.get(part_name)) is None:
+                continue
+            if topic is None:
+                raise TopicWriteError(
+                    f"`{place.streamlet}.{place.query}`: batch {place.batch} has dead letters of the outlet `{name}`, "
+                    "which no longer has a topic for them; restore it until the batch is completed"
+                )
+            topic.require()
+            shares = counts[part_name] = part.shares
+            if part.once:
+                letters = [self.dead_letters.name] if self.dead_letters is not None and shares.letters else []
+                writer = self._once.get(part_name) or self._exactly_once(topic, part_name, place)
+                writer.send(session, directory, shares, place.batch, [topic.name, *letters])
+            else:
+                files = (directory / file for share in shares.tasks for file in share.files)
+                send_stored(session, files, topic.stored)
+        valid, letters_apart = counts[name], counts.get(f"{name}{_LETTERS}")
+        apart = letters_apart.messages if letters_apart is not None else 0
+        return valid.messages - valid.letters, valid.letters + apart
+
+    def _send(self, branch: Branch[KafkaTopic], rows: DataFrame, place: BatchPlace) -> tuple[int, int]:
+        """Send the rows of an outlet with Spark's sink; return the numbers of valid rows and of broken rows."""
+        valid = letters = 0
+        with self._parts(branch, rows, place) as parts:
+            for part in parts:
+                if REASON in part.messages.columns:
+                    sent, broken = send_both(part.messages, part.topic.stored)
+                else:
+                    sent, broken = send(part.messages, part.topic.stored), 0
+                valid += 0 if part.letters else sent
+                letters += sent if part.letters else broken
+        return valid, letters
+
+    @contextmanager
+    def _parts(self, branch: Branch[KafkaTopic], rows: DataFrame, place: BatchPlace) -> Iterator[list[_Part]]:
+        """Provide the messages of an outlet. Its dead letters are among them if they are on the same cluster.
+
+        Raises:
+            BrokenRowsError: a row breaks the contract of an outlet without dead letters; raised when the messages are
+                executed in the block.
+        """
         from pyspark.sql import functions as F
 
-        outlet, topic = branch.outlet, branch.topic
+        outlet, topic, rows = branch.outlet, branch.topic, branch.rows(rows)
         topic.require()
         if outlet.name not in self._fits:  # the rows of a writer always have the same schema
             topic.publish([outlet.contract])
@@ -110,91 +181,63 @@ class BatchWriter:
             self._fits[outlet.name] = outlet_conformance(rows.schema, outlet)
         fit = self._fits[outlet.name]
         record = message(topic.stored, outlet.contract, outlet.partition_by)
-
-        def sent(messages: DataFrame, to: KafkaTopic = topic, part: str = "") -> tuple[int, int]:
-            return self._send(messages, to, outlet, _Batch(id, batch, f"{outlet.name}{part}"))
-
         if not fit.refuses:
-            return sent(rows.select(*fit.columns).select(record))
+            yield [_Part(outlet.name, topic, rows.select(*fit.columns).select(record))]
+            return
         if self.dead_letters is None or outlet.on_invalid != "dead-letters":
             assert fit.reason is not None, "a condition needs dead letters"
             failure = F.concat_ws("\n", F.lit(_MARK), fit.reason, fit.original, F.lit(_MARK))
             valid = rows.where(F.assert_true(fit.reason.isNull(), failure).isNull())
             try:
-                return sent(valid.select(*fit.columns).select(record))
+                yield [_Part(outlet.name, topic, valid.select(*fit.columns).select(record))]
             except Exception as error:
                 if broken := _BROKEN.search(str(error)):
                     raise broken_rows_error(outlet, 1, *broken.groups()) from None
                 raise
+            return
         self.dead_letters.require()
         checked = with_reasons(rows, fit)
-        dead_letter = letter(self.dead_letters.stored, outlet, f"{self.query.name}/{batch}", self.query.version)
+        coordinates = f"{self.query.name}/{place.batch}"
+        dead_letter = letter(self.dead_letters.stored, outlet, coordinates, self.query.version)
         if self.dead_letters.cluster is topic.cluster:
             chosen = F.when(F.col(REASON).isNull(), record).otherwise(dead_letter)
-            return sent(checked.select(chosen.alias(MESSAGE), REASON))
-        persisted = checked.persist()
-        try:
-            broken_rows = persisted.where(F.col(REASON).isNotNull()).select(dead_letter.alias(MESSAGE))
-            letters, _ = sent(broken_rows, self.dead_letters, ".dead-letters")
-            count, _ = sent(persisted.where(F.col(REASON).isNull()).select(record))
-            return count, letters
-        finally:
-            persisted.unpersist()
+            yield [_Part(outlet.name, topic, checked.select(chosen.alias(MESSAGE), REASON))]
+            return
+        with shared_rows(checked) as shared:
+            broken_rows = shared.where(F.col(REASON).isNotNull()).select(dead_letter.alias(MESSAGE))
+            valid = shared.where(F.col(REASON).isNull()).select(record)
+            letters = _Part(f"{outlet.name}{_LETTERS}", self.dead_letters, broken_rows, letters=True)
+            yield [letters, _Part(outlet.name, topic, valid)]
 
-    def _send(self, messages: DataFrame, topic: KafkaTopic, outlet: OutletPlan, of: _Batch) -> tuple[int, int]:
-        """Send messages with the guarantee of their outlet; return how many lack a reason, and how many have one.
-
-        A batch that was begun with another guarantee, before the settings changed, is finished with that one.
-        """
-        place = (self.query.streamlet, self.query.name, of.id, of.number, of.part)
-        directory = self.staged.part(*place)
-        shares = Shares.read(directory)
-        staged = self.staged.has(*place)
-        if shares is None and (staged or GUARANTEE.of(outlet.options) == "at-least-once"):
-            if staged or STAGED.of(outlet.options):
-                messages = self.staged.messages(messages, *place)
-            return (
-                send_both(messages, topic.stored) if REASON in messages.columns else (send(messages, topic.stored), 0)
-            )
-        writer = self._once.get(of.part) or self._exactly_once(topic, of)
-        if shares is None:
-            shares = writer.decide(_stored(messages, of, headers=bool(STAGED.of(outlet.options))), directory)
-        letters = [self.dead_letters.name] if self.dead_letters is not None and shares.letters else []
-        writer.send(messages.sparkSession, directory, shares, of.number, [topic.name, *letters])
-        return shares.messages - shares.letters, shares.letters
-
-    def _exactly_once(self, topic: KafkaTopic, of: _Batch) -> ExactlyOnce:
-        query = self.query
-        name = f"{topic.writers}{writer_name(query.streamlet, query.name, of.part, of.id)}"
-        described = f"`{query.streamlet}.{query.name}`, outlet `{of.part}`,"
+    def _exactly_once(self, topic: KafkaTopic, part: str, place: BatchPlace) -> ExactlyOnce:
+        name = f"{topic.writers}{writer_name(place.streamlet, place.query, part, place.id)}"
+        described = f"`{place.streamlet}.{place.query}`, outlet `{part}`,"
         limit = topic.state.message_limit(topic.name)
-        self._once[of.part] = ExactlyOnce(topic.cluster, topic.state.writers, topic.name, name, described, limit)
-        return self._once[of.part]
-
-    def _is_stored(self, outlet: OutletPlan, id: str, batch: int) -> bool:
-        """Return whether an earlier attempt has stored the messages of an outlet, which are not made again."""
-        place = (self.query.streamlet, self.query.name, id, batch, outlet.name)
-        return self.staged.has(*place) or Shares.read(self.staged.part(*place)) is not None
+        self._once[part] = ExactlyOnce(topic.cluster, topic.state.writers, topic.name, name, described, limit)
+        return self._once[part]
 
 
-def _stored(messages: DataFrame, of: _Batch, *, headers: bool) -> DataFrame:
-    """Return messages with the columns of `transactions.py`.
+def _stored(part: _Part, place: BatchPlace, *, headers: bool) -> DataFrame:
+    """Return the messages of a part with the columns of `transactions.py`.
 
     Arguments:
-        messages: the messages in the column `MESSAGE`, and a reason for dead letters.
-        of: their batch.
+        part: the part.
+        place: its batch.
         headers: whether they have the headers of a staged outlet, for inlets that recognize doubles by headers.
     """
     from pyspark.sql import functions as F
 
     columns = [F.col(f"{MESSAGE}.{name}").cast("binary").alias(name) for name in (KEY, VALUE)]
-    if REASON in messages.columns:
+    if REASON in part.messages.columns:
         letter = F.when(F.col(REASON).isNotNull(), F.lit(True))
         columns += [F.col(f"{MESSAGE}.topic").alias(TOPIC), letter.alias(LETTER)]
     if headers:
-        columns.append(headers_of(of.id, of.number, of.part, F.monotonically_increasing_id()).alias(HEADERS))
-    return messages.select(*columns)
+        columns.append(headers_of(place.id, place.batch, part.name, F.monotonically_increasing_id()).alias(HEADERS))
+    return part.messages.select(*columns)
 
+
+_LETTERS = ".dead-letters"
+"""What follows the name of an outlet in the name of the part with its dead letters on another cluster."""
 
 _MARK = "streamlets-broken-row"
 _BROKEN = re.compile(f"{_MARK}\n(.*?)\n(.*?)\n{_MARK}", re.DOTALL)

@@ -61,15 +61,8 @@ class ExactlyOnce:
             messages: messages with the columns of `transactions.py`; executed once.
             directory: the directory of the batch; what an abandoned attempt has left there is deleted.
         """
-        id = uuid.uuid4().hex
         shutil.rmtree(directory, ignore_errors=True)
-        files = write_part_files(messages, directory / id)
-        crash_point("after-staging")
-        sizes = [(f"{id}/{file.relative_to(directory / id)}", _count(file)) for file in files]
-        small = sum(count for _, count in sizes) <= _SMALL_MESSAGES and _bytes(files) <= _SMALL_BYTES
-        tasks = 1 if small else messages.sparkSession.sparkContext.defaultParallelism
-        letters = sum(_count(file, LETTER) for file in files) if LETTER in messages.columns else 0
-        shares = Shares.of(id, sizes, tasks, letters)
+        shares = store(messages, directory)
         shares.write(directory)
         crash_point("after-shared-out")
         return shares
@@ -138,6 +131,23 @@ class ExactlyOnce:
         defaults = {"compression.type": "lz4", "message.max.bytes": _REQUEST_SIZE}
         size = min(_BATCH_SIZE, self.limit) if self.limit is not None else _BATCH_SIZE
         return {"batch.size": size, **{key: value for key, value in defaults.items() if key not in chosen}}
+
+
+def store(messages: DataFrame, directory: Path) -> Shares:
+    """Store messages in a new directory below the directory of their batch; return how they are shared out to tasks.
+
+    Arguments:
+        messages: messages with the columns of `transactions.py`; executed once.
+        directory: the directory of the batch.
+    """
+    id = uuid.uuid4().hex
+    files = write_part_files(messages, directory / id)
+    crash_point("after-staging")
+    sizes = [(f"{id}/{file.relative_to(directory / id)}", _count(file)) for file in files]
+    small = sum(count for _, count in sizes) <= _SMALL_MESSAGES and _bytes(files) <= _SMALL_BYTES
+    tasks = 1 if small else messages.sparkSession.sparkContext.defaultParallelism
+    letters = sum(_count(file, LETTER) for file in files) if LETTER in messages.columns else 0
+    return Shares.of(id, sizes, tasks, letters)
 
 
 def writer_name(*parts: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
@@ -16,7 +18,7 @@ from streamlets.contract.wire.avro_formats import fingerprint_header, id_header,
 from streamlets.contract.wire.text_formats import require_json, single_field
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from blueprint.plan import OutletPlan
     from streamlets.channels.kafka.clusters import ClusterTopic
@@ -25,6 +27,7 @@ MESSAGE = "_streamlets_message"
 
 _BATCH_SIZE = "batch.size"
 _DEFAULT_BATCH_SIZE = 16384
+_STORED = "key binary, value binary, topic string, headers array<struct<key: string, value: binary>>"
 _TOO_LARGE = re.compile(r"RecordTooLargeException: (.*)")
 
 
@@ -92,20 +95,39 @@ def send_both(messages: DataFrame, topic: ClusterTopic) -> tuple[int, int]:
     return counts["sent"] - counts["broken"], counts["broken"]
 
 
+def send_stored(session: SparkSession, files: Iterable[Path], topic: ClusterTopic) -> None:
+    """Send stored messages, with their headers.
+
+    Arguments:
+        session: the Spark that sends.
+        files: Parquet files with the columns of `transactions.py`.
+        topic: the topic of messages without one.
+    """
+    from pyspark.sql import functions as F
+
+    if paths := [f"file:{file.absolute()}" for file in files]:
+        stored = session.read.schema(_STORED).parquet(*paths)
+        to = F.coalesce("topic", F.lit(topic.name)).alias("topic")
+        _save(stored.select(to, "key", "value", "headers"), topic)
+
+
 def _send(messages: DataFrame, topic: ClusterTopic, *counts: Column) -> dict[str, int]:
     from pyspark.sql import Observation
 
     observation = Observation(f"streamlets-{uuid.uuid4().hex}")
-    observed = messages.observe(observation, *counts).drop(REASON)
-    observed.sparkSession.conf.set("spark.sql.sources.useV1SourceList", "")  # Spark's older sink reports no values
+    _save(messages.observe(observation, *counts).drop(REASON), topic)
+    # Spark reports no values for a plan that it has optimized away.
+    return {"sent": 0, "broken": 0} | {name: int(value) for name, value in (observation.get or {}).items()}
+
+
+def _save(messages: DataFrame, topic: ClusterTopic) -> None:
+    messages.sparkSession.conf.set("spark.sql.sources.useV1SourceList", "")  # Spark's older sink reports no values
     try:
-        observed.write.format("kafka").options(**sink_options(topic)).mode("append").save()
+        messages.write.format("kafka").options(**sink_options(topic)).mode("append").save()
     except Exception as error:
         if reason := _TOO_LARGE.search(str(error)):
             raise RecordTooLargeError(f"a record is too large for the topic `{topic.name}`: {reason[1]}") from None
         raise
-    # Spark reports no values for a plan that it has optimized away.
-    return {"sent": 0, "broken": 0} | {name: int(value) for name, value in (observation.get or {}).items()}
 
 
 def _value(topic: ClusterTopic, contract: Contract, record: Column) -> Column:

@@ -8,12 +8,15 @@ committed.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from streamlets.storage import objects
 from streamlets.storage.damage import damaged
+
+Decision = TypeVar("Decision")
 
 FILE = "_shares.json"
 """The name of the file; Spark does not read files whose names begin with `_`."""
@@ -78,19 +81,54 @@ class Shares:
         Raises:
             DamagedFileError: the file is damaged.
         """
-        data = objects.read(directory / FILE)
-        if data is None:
-            return None
-        try:
-            content = json.loads(data)
-            tasks = tuple(Share(tuple(map(str, task["files"])), int(task["messages"])) for task in content["tasks"])
-            return cls(str(content["id"]), tasks, int(content["letters"]))
-        except (ValueError, KeyError, TypeError):
-            remedy = "reset the checkpoint of the query with `flow checkpoints reset`: records may be sent again"
-            raise damaged("the plan of a batch for Kafka", directory / FILE, data, remedy) from None
+        return read_decision(directory, cls.from_content)
 
     def write(self, directory: Path) -> None:
         """Store the decision in a directory. Then it is not decided again."""
+        write_decision(directory, self.to_content())
+
+    def to_content(self) -> dict[str, Any]:
+        """Return the decision as it is stored in JSON."""
         tasks = [{"files": share.files, "messages": share.messages} for share in self.tasks]
-        content = {"id": self.id, "tasks": tasks, "letters": self.letters}
-        objects.replace(directory / FILE, json.dumps(content).encode())
+        return {"id": self.id, "tasks": tasks, "letters": self.letters}
+
+    @classmethod
+    def from_content(cls, content: Any) -> Shares:
+        """Return the decision from what `to_content` returned.
+
+        Raises:
+            ValueError, KeyError, TypeError: it is something else.
+        """
+        tasks = tuple(Share(tuple(map(str, task["files"])), int(task["messages"])) for task in content["tasks"])
+        return cls(str(content["id"]), tasks, int(content["letters"]))
+
+
+def read_decision(directory: Path, parse: Callable[[Any], Decision]) -> Decision | None:
+    """Return the decision about a batch that is stored in a directory; None if there is none.
+
+    Arguments:
+        directory: the directory of the batch.
+        parse: returns the decision from its JSON; raises ValueError, KeyError or TypeError if it is not one.
+
+    Raises:
+        DamagedFileError: the file is damaged.
+    """
+    data = objects.read(directory / FILE)
+    if data is None:
+        return None
+    try:
+        return parse(json.loads(data))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        remedy = "reset the checkpoint of the query with `flow checkpoints reset`: records may be sent again"
+        raise damaged("the plan of a batch for Kafka", directory / FILE, data, remedy) from None
+
+
+def write_decision(directory: Path, content: object) -> None:
+    """Store the decision about a batch in its directory.
+
+    Arguments:
+        directory: the directory of the batch.
+        content: the decision, which JSON can represent.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    objects.replace(directory / FILE, json.dumps(content).encode())

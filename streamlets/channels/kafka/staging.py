@@ -1,28 +1,59 @@
-"""Staged batches: a batch is stored before it is sent, so that a replay sends the same messages and headers.
+"""Staged batches: what a batch sends is stored and decided before anything is sent.
 
-The messages of a batch are Parquet files below the directory of the query, until Spark has committed the batch. On a
-cluster of several machines the state directory must be on a file system that all of them share.
+The messages of a batch are Parquet files below the directory of its query, until Spark has committed the batch. All
+outlets of a batch are decided at once, in one file (`_shares.json`): their rows are from one execution, and an attempt
+that ends before it is not continued. Each attempt has directories of its own, so that what an abandoned task writes
+later is in files that no decision names. On a cluster of several machines the state directory must be on a file system
+that all of them share.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from streamlets.channels.kafka.sending import MESSAGE
-from streamlets.channels.kafka.shares import FILE as SHARES
+from streamlets.channels.kafka.shares import FILE, Shares, read_decision, write_decision
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
 QUERY, BATCH, SEQUENCE = "streamlets-query", "streamlets-batch", "streamlets-sequence"
 """The headers of a staged message: the id of its query, the number of its batch, and its number within the batch."""
 
-_DONE = "_SUCCESS"  # Spark writes it when all files of a directory are complete
+
+@dataclass(frozen=True, slots=True)
+class BatchPlace:
+    """The batch of a query.
+
+    Arguments:
+        streamlet: the name of the streamlet.
+        query: the name of the query within the streamlet.
+        id: the id that Spark stores in the checkpoint of the query.
+        batch: the number of the batch.
+    """
+
+    streamlet: str
+    query: str
+    id: str
+    batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class StagedPart:
+    """The stored messages of an outlet, or of its dead letters on another cluster.
+
+    Arguments:
+        shares: the messages.
+        once: whether they are sent in transactions; if not, Spark's sink sends them.
+    """
+
+    shares: Shares
+    once: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,65 +66,59 @@ class StagedBatches:
 
     directory: Path
 
-    def messages(self, messages: DataFrame, streamlet: str, query: str, id: str, batch: int, part: str) -> DataFrame:
-        """Return messages with headers that identify them, stored by the first attempt of their batch.
+    def decided(self, place: BatchPlace) -> Mapping[str, StagedPart]:
+        """Return the stored parts of a batch by their names, such as `out`; {} if the batch is not decided.
 
-        Arguments:
-            messages: the messages in the column `MESSAGE`, and further columns; not executed if they were stored.
-            streamlet: the name of the streamlet.
-            query: the name of the query within the streamlet.
-            id: the id that Spark stores in the checkpoint of the query.
-            batch: the number of the batch.
-            part: distinguishes the outlets of a query.
+        Raises:
+            DamagedFileError: the file with the decision is damaged.
         """
-        from pyspark.sql import functions as F
+        return read_decision(self.of_batch(place), _parts) or {}
 
-        directory = self.part(streamlet, query, id, batch, part)
-        if not self.has(streamlet, query, id, batch, part):
-            numbered = messages.withColumn(SEQUENCE, F.monotonically_increasing_id())
-            numbered.write.mode("overwrite").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "true").parquet(
-                directory.as_uri()
-            )
-        crash_point("after-staging")
-        stored = messages.sparkSession.read.schema(_with_sequence(messages)).parquet(directory.as_uri())
-        headers = headers_of(id, batch, part, F.col(f"`{SEQUENCE}`"))
-        return stored.withColumn(MESSAGE, F.col(MESSAGE).withField("headers", headers)).drop(SEQUENCE)
+    def begin(self, place: BatchPlace) -> Path:
+        """Return the directory of a batch that is not decided, without the files of earlier attempts."""
+        directory = self.of_batch(place)
+        shutil.rmtree(directory, ignore_errors=True)
+        return directory
 
-    def has(self, streamlet: str, query: str, id: str, batch: int, part: str) -> bool:
-        """Return whether the messages of a batch are stored; see `messages` for the arguments."""
-        return (self.part(streamlet, query, id, batch, part) / _DONE).exists()
+    def decide(self, place: BatchPlace, parts: Mapping[str, StagedPart]) -> None:
+        """Store the parts of a batch by their names. Then it is not decided again."""
+        content = {name: {**part.shares.to_content(), "once": part.once} for name, part in parts.items()}
+        write_decision(self.of_batch(place), {"parts": content})
+        crash_point("after-shared-out")
 
     def has_any(self, streamlet: str, query: str, id: str, batch: int) -> bool:
-        """Return whether messages of a batch, or of a later one, are stored; see `messages` for the arguments."""
-        return any(
-            (part / name).exists()
-            for staged in self._numbered(streamlet, query, id)
-            if int(staged.name) >= batch
-            for part in staged.iterdir()
-            for name in (_DONE, SHARES)
-        )
+        """Return whether a batch, or a later one, is decided.
 
-    def remove_before(self, streamlet: str, query: str, id: str, batch: int) -> None:
-        """Remove the batches before one, which Spark has committed; see `messages` for the arguments."""
-        for staged in self._numbered(streamlet, query, id):
-            if int(staged.name) < batch:
-                shutil.rmtree(staged, ignore_errors=True)
+        Arguments:
+            streamlet, query, id, batch: as for `BatchPlace`.
+        """
+        return any(int(path.name) >= batch and (path / FILE).exists() for path in self._numbered(streamlet, query, id))
+
+    def remove_before(self, place: BatchPlace) -> None:
+        """Remove the batches before one, which Spark has committed."""
+        for path in self._numbered(place.streamlet, place.query, place.id):
+            if int(path.name) < place.batch:
+                shutil.rmtree(path, ignore_errors=True)
                 crash_point("after-staged-removal")
 
     def forget(self, streamlet: str, query: str, id: str) -> None:
-        """Remove all batches of a checkpoint; see `messages` for the arguments."""
+        """Remove all batches of a checkpoint.
+
+        Arguments:
+            streamlet, query, id: as for `BatchPlace`.
+        """
         shutil.rmtree(self._query(streamlet, query, id), ignore_errors=True)
 
-    def part(self, streamlet: str, query: str, id: str, batch: int, part: str) -> Path:
-        """Return the directory of the messages of an outlet; see `messages` for the arguments."""
-        return self._query(streamlet, query, id) / str(batch) / _safe(part)
+    def of_batch(self, place: BatchPlace) -> Path:
+        """Return the directory of a batch, to which the names of its files are relative."""
+        return self._query(place.streamlet, place.query, place.id) / str(place.batch)
 
     def _numbered(self, streamlet: str, query: str, id: str) -> list[Path]:
         directory = self._query(streamlet, query, id)
         return [path for path in directory.iterdir() if path.name.isdigit()] if directory.is_dir() else []
 
     def _query(self, streamlet: str, query: str, id: str) -> Path:
-        return self.directory / _safe(f"{streamlet}.{query}-{id}")
+        return self.directory / re.sub(r"[^A-Za-z0-9_.-]", "_", f"{streamlet}.{query}-{id}")
 
 
 def headers_of(id: str, batch: int, part: str, sequence: Column) -> Column:
@@ -113,10 +138,7 @@ def headers_of(id: str, batch: int, part: str, sequence: Column) -> Column:
     )
 
 
-def _safe(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
-
-
-def _with_sequence(messages: DataFrame) -> str:
-    columns = [f"`{field.name}` {field.dataType.simpleString()}" for field in messages.schema.fields]
-    return ", ".join([*columns, f"`{SEQUENCE}` bigint"])
+def _parts(content: Any) -> dict[str, StagedPart]:
+    return {
+        name: StagedPart(Shares.from_content(part), once=bool(part["once"])) for name, part in content["parts"].items()
+    }

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from streamlets.channels.base import Position
 from streamlets.channels.kafka import batch as batch_module
-from streamlets.channels.kafka import exactly_once, transactions
+from streamlets.channels.kafka import exactly_once, staging, transactions
 from streamlets.channels.kafka.topic import KafkaTopic
 from streamlets.spark.failure import failure_of_text
 from streamlets.testkit.channels import QueryBench
@@ -89,7 +89,7 @@ def interrupt_at(point: str, monkeypatch: pytest.MonkeyPatch) -> None:
             left.remove(name)
             raise CrashError(name)
 
-    for module in (batch_module, exactly_once, transactions):
+    for module in (batch_module, exactly_once, staging, transactions):
         monkeypatch.setattr(module, "crash_point", crash_point)
 
 
