@@ -17,7 +17,7 @@ import os
 import statistics
 import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from pyspark.sql.avro.functions import from_avro, to_avro
 from benchmarks.chain import CONTRACT, once, timed
 from benchmarks.processes import processor_time
 from blueprint.catalog import SparkArtifacts
+from blueprint.core_settings import InletSettings
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.artifacts.connectors import jars_of
 from streamlets.channels.base import Branch, TopicQuery, TopicResource
@@ -106,20 +107,20 @@ class Hops:
     def prepare(self, records: int) -> Callable[..., tuple[Cost, Cost]]:
         """Fill the topics that the hops read; return a function that runs both and returns what they cost, first the
         hand-written one."""
-        source, bare_source = self._filled("avro", records), self._filled("plain-avro", records)
+        source, bare_source = self.filled("avro", records), self.filled("plain-avro", records)
 
         def run(*, hop_first: bool = False) -> tuple[Cost, Cost]:
             if hop_first:
-                hop = self._cost("avro", records, lambda target: self._hop(source, target))
+                hop = self._cost("avro", records, lambda target: self.hop(source, target))
                 return self._cost("plain-avro", records, lambda target: self._bare(bare_source, target)), hop
             bare = self._cost("plain-avro", records, lambda target: self._bare(bare_source, target))
-            return bare, self._cost("avro", records, lambda target: self._hop(source, target))
+            return bare, self._cost("avro", records, lambda target: self.hop(source, target))
 
         return run
 
     def _cost(self, format: str, records: int, hop: Callable[[KafkaTopic], None]) -> Cost:
         """Return the cost of a hop to a new topic, which must have every record afterwards."""
-        target = self._topic(format)
+        target = self.topic(format)
         before = processor_time()
         seconds = timed(lambda: hop(target))
         work = processor_time() - before
@@ -128,10 +129,25 @@ class Hops:
         target.cluster.ask(lambda admin: admin.delete_topics([target.name]))
         return seconds, work
 
-    def _hop(self, source: KafkaTopic, target: KafkaTopic) -> None:
+    def hop(
+        self,
+        source: KafkaTopic,
+        target: KafkaTopic,
+        options: Mapping[str, object] | None = None,
+        batch: int | None = None,
+    ) -> None:
+        """Copy a topic to a new one.
+
+        Arguments:
+            source, target: the topics.
+            options: the settings of the outlet.
+            batch: the maximum number of records in a batch; None for no limit.
+        """
         session = self.session.newSession()
-        rows = _changed(source.read(session, InletPlan("hop", "in", None, CONTRACT, source.plan.id), name="in"))
-        outlet = OutletPlan("hop", "out", None, CONTRACT, target.plan.id)
+        settings = InletSettings(max_records=batch)
+        inlet = InletPlan("hop", "in", None, CONTRACT, source.plan.id, settings)
+        rows = _changed(source.read(session, inlet, name="in"))
+        outlet = OutletPlan("hop", "out", None, CONTRACT, target.plan.id, options=options or {})
         branch: Branch[TopicResource] = Branch(outlet, lambda rows: rows, target)
         writer = self.channel.writer(rows, (branch,), None, TopicQuery(streamlet="hop", name="out"))
         once(writer, self.root / target.name, bounded=True)
@@ -146,9 +162,9 @@ class Hops:
         writer = writer.option("kafka.bootstrap.servers", self.servers).option("topic", target.name)
         once(writer, self.root / target.name, bounded=True)
 
-    def _filled(self, format: str, records: int) -> KafkaTopic:
+    def filled(self, format: str, records: int) -> KafkaTopic:
         """Return a new topic with the records."""
-        topic = self._topic(format)
+        topic = self.topic(format)
         rows = self.session.range(records, numPartitions=_PARTITIONS).select(
             F.col("id"),
             F.concat(F.lit("gauge-"), F.col("id") % 1000).alias("src"),
@@ -158,7 +174,8 @@ class Hops:
         assert send(rows.select(message(topic.stored, CONTRACT, ())), topic.stored) == records
         return topic
 
-    def _topic(self, format: str) -> KafkaTopic:
+    def topic(self, format: str) -> KafkaTopic:
+        """Return a new topic."""
         name = f"t-{uuid.uuid4().hex}"
         options = {"bootstrap.servers": self.servers, "topic.partitions": _PARTITIONS, "format": format}
         topic = self.channel.topic(TopicPlan(name, name, "kafka", True, (), (), options))

@@ -3,7 +3,14 @@
 from blueprint.catalog.catalog import Catalog
 from blueprint.catalog.channels import ChannelTraits, InletSettings, OutletSettings, TopicProblem, TopicSettings
 from blueprint.catalog.connectors import Connector, SparkArtifacts, UnmetRequirement
-from blueprint.catalog.external import ExternalResources, ListeningPort, ReadPath, SavedInlet, WrittenDirectory
+from blueprint.catalog.external import (
+    ExternalResources,
+    ListeningPort,
+    ReadPath,
+    SavedInlet,
+    UsedSink,
+    WrittenDirectory,
+)
 from blueprint.catalog.kinds import SPARK, Kind
 from blueprint.catalog.parameters import ParameterDescriptor, ParameterProblem, ParameterType, PathTraits
 from blueprint.catalog.requests import LoadFailure, LoadFailureKind, PortSetting, StreamletRequest
@@ -45,6 +52,7 @@ __all__ = [
     "TopicProblem",
     "TopicSettings",
     "UnmetRequirement",
+    "UsedSink",
     "VolumeMountDescriptor",
     "WrittenDirectory",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from blueprint.catalog.connectors import Connector
 from blueprint.catalog.parameters import ParameterProblem
@@ -95,6 +95,19 @@ class SavedInlet:
     partition_by: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class UsedSink:
+    """A sink that a streamlet writes to.
+
+    Arguments:
+        sink: the name of the sink.
+        options: the typed values of its options by name, with defaults.
+    """
+
+    sink: str
+    options: Mapping[str, object] = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalResources:
     """What a streamlet reads, writes and requires outside of its topics, as its parameters are set.
@@ -105,6 +118,7 @@ class ExternalResources:
         directories: the directories that it writes.
         reads: the paths whose files it reads as streams.
         saves: the inlets that it writes to sinks.
+        sinks: the sinks that it writes to.
         listening: the TCP ports that it listens on.
         connectors: requirements of Spark's class path.
         finite: whether all tasks of a batch source are known after one discovery, so that it can end.
@@ -121,6 +135,7 @@ class ExternalResources:
     directories: tuple[WrittenDirectory, ...] = ()
     reads: tuple[ReadPath, ...] = ()
     saves: tuple[SavedInlet, ...] = ()
+    sinks: tuple[UsedSink, ...] = ()
     listening: tuple[ListeningPort, ...] = ()
     connectors: tuple[Connector, ...] = ()
     finite: bool = False

@@ -61,7 +61,7 @@ def acls(
     elif needed:
         _print(needed)
     else:
-        click.echo(f"{plan.name}: no topics on the channel `kafka`")
+        click.echo(f"{plan.name}: no topics on the channel `kafka`, and no sink writes to Kafka")
 
 
 def _print(needed: Sequence[Right]) -> None:

@@ -6,7 +6,14 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from blueprint.catalog import ExternalResources, ParameterProblem, ParameterType, SavedInlet, WrittenDirectory
+from blueprint.catalog import (
+    ExternalResources,
+    ParameterProblem,
+    ParameterType,
+    SavedInlet,
+    UsedSink,
+    WrittenDirectory,
+)
 from blueprint.known_keys import KnownKey, KnownValue, column_values
 from blueprint.settings.sinks import (
     column_names,
@@ -101,6 +108,7 @@ class Sink(SparkStreamlet):
                 WrittenDirectory((self.options.key, name), str(options[name])) for name in paths if name in options
             ),
             saves=(SavedInlet(self.rows.name, traits, options, column_names(values[self.partition_by.key])),),
+            sinks=(UsedSink(traits.name, sink_options(traits, options)),),
             connectors=(traits.connector,) if traits.connector is not None else (),
         )
 

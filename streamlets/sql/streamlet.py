@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.catalog import Connector, ExternalResources, ParameterType, ReadPath, WrittenDirectory
+from blueprint.catalog import Connector, ExternalResources, ParameterType, ReadPath, UsedSink, WrittenDirectory
 from blueprint.diagnostics import Diagnostic, finding
 from blueprint.hocon import path_text
 from blueprint.hocon.paths import PathFault, read_path
@@ -93,6 +93,7 @@ class Sql(SparkStreamlet):
         return ExternalResources(
             directories=tuple(_directories(job, self.statements.key)),
             reads=tuple(_paths_read(job, self.statements.key)),
+            sinks=tuple(_sinks(job)),
             connectors=tuple(_connectors(job)),
         )
 
@@ -266,6 +267,16 @@ def _paths_read(job: Job, parameter: str) -> Iterator[ReadPath]:
         if not _URI.match(directory):
             recursive = "recursivefilelookup" in options and options["recursivefilelookup"].text.lower() == "true"
             yield ReadPath((parameter,), directory, stream.name.text, path.span, recursive)
+
+
+def _sinks(job: Job) -> Iterator[UsedSink]:
+    """Yield the sinks of the statements."""
+    from blueprint.settings.sinks import sink_options
+
+    for query in job.queries:
+        if query.outlet is None:
+            written = {name: option.value.text for name, option in query.options.items()}
+            yield UsedSink(query.sink, sink_options(SINKS[query.sink].traits, written))
 
 
 def _connectors(job: Job) -> Iterator[Connector]:

@@ -8,11 +8,15 @@ from pathlib import Path
 
 from blueprint.catalog import TopicProblem, TopicSettings
 from blueprint.spelling import did_you_mean
+from streamlets.channels.kafka.client_settings import DEFAULT_TRANSACTION_TIMEOUT, TRANSACTION_TIMEOUT
 from streamlets.channels.kafka.known_settings import REGISTRY, TOPIC
 from streamlets.channels.kafka.settings import FORMAT, SUBJECT
 from streamlets.contract.wire.text_formats import require_json, single_field
 
 _ERROR, _DOUBT = "client-setting", "client-setting-doubt"
+_SHORTEST_TRANSACTION, _LONGEST_TRANSACTION = 4_000, 900_000
+"""Milliseconds. A transaction adds messages for a second, or a quarter of its timeout; brokers accept 15 minutes."""
+
 _LAYOUT = ("name", "partitions", "replicas")
 _FILES = re.compile(r"ssl\.[a-z.]*location|sasl\.kerberos\.keytab")
 _NUMBERS = {"int": r"[+-]?[0-9]+", "float": r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", "bool": "(?i:true|false)"}
@@ -66,6 +70,32 @@ def servers_problems(servers: str, path: tuple[str, ...]) -> Iterator[TopicProbl
             help = (f"write `{server}:9092`, with the port of the server",) if server and ":" not in server else ()
             message = f"`{server}` is not the address of a server, expected `host:port`"
             yield TopicProblem(_ERROR, path, message, help=help)
+
+
+def transaction_problems(settings: Mapping[str, str], paths: Mapping[str, tuple[str, ...]]) -> Iterator[TopicProblem]:
+    """Yield a timeout of transactions that they exceed, or that most brokers refuse.
+
+    Arguments:
+        settings: the settings of producers by name.
+        paths: their paths by name; see `TopicProblem.path`.
+    """
+    value = settings.get(TRANSACTION_TIMEOUT, "").strip()
+    if not value.isdecimal():
+        return  # missing, or reported with its kind
+    milliseconds, path = int(value), paths[TRANSACTION_TIMEOUT]
+    if milliseconds < _SHORTEST_TRANSACTION:
+        yield TopicProblem(
+            _ERROR, path, f"`{TRANSACTION_TIMEOUT}` is {value}, expected {_SHORTEST_TRANSACTION} or more",
+            causes=("a transaction adds messages for up to a second, and takes time to end",
+                    "the cluster aborts a transaction after that time, and the batch fails"),
+            help=(f"set `{TRANSACTION_TIMEOUT} = {DEFAULT_TRANSACTION_TIMEOUT}`, or remove it",),
+        )  # fmt: skip
+    elif milliseconds > _LONGEST_TRANSACTION:
+        yield TopicProblem(
+            _DOUBT, path, f"`{TRANSACTION_TIMEOUT}` is {value}, and most brokers accept up to {_LONGEST_TRANSACTION}",
+            causes=("brokers refuse a longer one than their `transaction.max.timeout.ms`",),
+            help=("set a shorter one, or compare the setting of the brokers with `flow doctor`",),
+        )  # fmt: skip
 
 
 def _wrong_value(value: str, kind: str) -> tuple[str, tuple[str, ...]] | None:

@@ -22,7 +22,12 @@ from streamlets.channels.kafka.inlet_problems import inlet_problems
 from streamlets.channels.kafka.known_settings import CLIENT
 from streamlets.channels.kafka.outlet_problems import outlet_problems
 from streamlets.channels.kafka.requirements import unmet
-from streamlets.channels.kafka.setting_problems import known_problems, servers_problems, topic_problems
+from streamlets.channels.kafka.setting_problems import (
+    known_problems,
+    servers_problems,
+    topic_problems,
+    transaction_problems,
+)
 from streamlets.channels.kafka.settings import CLUSTER_SETTINGS, SETTINGS
 
 CHANNEL = "kafka"
@@ -111,7 +116,8 @@ def _client_problems(topic: TopicSettings) -> Iterator[TopicProblem]:
             inner = client_settings(options, name)
             settings |= inner
             paths |= {key: (*prefix, name, *key.split(".")) for key in inner}
-        for problem in _setting_problems(settings, paths, group):
+        transactions = transaction_problems(settings, paths) if group == "producer-config" else ()
+        for problem in (*_setting_problems(settings, paths, group), *transactions):
             if problem not in reported:
                 reported.add(problem)
                 yield problem

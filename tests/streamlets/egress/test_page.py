@@ -31,7 +31,7 @@ def tables(sinks: list[SinkTraits]) -> Iterator[str]:
     for sink in sinks:
         modes = ", ".join(f"`{mode}`" for mode in sink.output_modes)
         yield (
-            f"| `{sink.name}` | {sink.description.rstrip('.')} | {sink.guarantee} "
+            f"| `{sink.name}` | {sink.description.rstrip('.')} | {guarantee(sink)} "
             f"| {yes(sink.write_ahead_log)} | {modes} | {yes(sink.partitioning)} | {yes(sink.nested)} "
             f"| {package(sink)} |\n"
         )
@@ -50,6 +50,12 @@ def tables(sinks: list[SinkTraits]) -> Iterator[str]:
         default = "; required" if option.required else f"; default: `{option.default}`" if option.default else ""
         yield f"| `{option.name}` | {', '.join(names)} | {value} | {option.description}{default} |\n"
     yield "\n"
+
+
+def guarantee(sink: SinkTraits) -> str:
+    """Return the guarantee of a sink, and the other one that an option gives it."""
+    others = (name for option in sink.options if option.name == "guarantee" for name in option.choices)
+    return "; ".join([sink.guarantee, *(f"{name} with `guarantee`" for name in others if name != sink.guarantee)])
 
 
 def package(sink: SinkTraits) -> str:

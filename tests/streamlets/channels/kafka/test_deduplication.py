@@ -14,7 +14,7 @@ from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 from blueprint.quantities import Duration
 from streamlets.channels.base import METADATA, METADATA_DDL
 from streamlets.channels.kafka import batch as batch_module
-from streamlets.channels.kafka import staging
+from streamlets.channels.kafka import exactly_once, staging
 from streamlets.channels.kafka.deduplication import Deduplication, deduplicated
 from streamlets.contract.types import arrow_schema, spark_schema
 from streamlets.runner.events.status import UnitId
@@ -38,7 +38,7 @@ TIMED = contract(
 )
 HOUR = Duration(3_600_000_000_000)
 DAY = Duration(24 * HOUR.nanoseconds)
-POINTS = ("after-staging", "after-topic-commit", "before-spark-commit")
+POINTS = ("after-staging", "after-shared-out", "after-topic-commit", "before-spark-commit")
 
 
 class Bench(QueryBench):
@@ -65,13 +65,13 @@ def interrupt_at(point: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Interrupt a batch the first time that it reaches a crash point."""
     left = [point]
 
-    def crash_point(name: str) -> None:
+    def crash_point(name: str, *, run: bool = False) -> None:
         if name in left:
             left.remove(name)
             raise CrashError(name)
 
-    monkeypatch.setattr(batch_module, "crash_point", crash_point)
-    monkeypatch.setattr(staging, "crash_point", crash_point)
+    for module in (batch_module, exactly_once, staging):
+        monkeypatch.setattr(module, "crash_point", crash_point)
 
 
 def shuffled(bench: QueryBench) -> Any:
@@ -98,13 +98,13 @@ def test_headers_of_a_staged_outlet(kafka: QueryBench, monkeypatch: pytest.Monke
     the inlet reads each record once, although their labels would differ. The staged files are removed."""
     to = outlet("out", TIMED, options={"staged": True})
     ids = written_with_interruptions(kafka, to, POINTS, monkeypatch)
-    assert len(ids) > 30
-    assert set(ids) == set(range(30))
-    assert len({row["label"] for batch in kafka.topic("out").scan() for row in batch.to_pylist()}) == 30
+    assert len(ids) > 40
+    assert set(ids) == set(range(40))
+    assert len({row["label"] for batch in kafka.topic("out").scan() for row in batch.to_pylist()}) == 40
     once = kafka.read(inlet("out", TIMED, options={"deduplicate.by-headers": True}))
     assert once.columns == ["id", "label", "at"]
     kafka.run(kafka.write(once.select("id"), outlet("result", contract(("id", "long"))), query="reader"))
-    assert sorted(ids_of(kafka.topic("result").scan())) == list(range(30))
+    assert sorted(ids_of(kafka.topic("result").scan())) == list(range(40))
     add(kafka.topic("in"), 9, [99])
     kafka.run(kafka.write(shuffled(kafka), to))
     staged = list((kafka.root / "topics" / "_kafka" / "staged").glob("*/*"))
@@ -113,7 +113,7 @@ def test_headers_of_a_staged_outlet(kafka: QueryBench, monkeypatch: pytest.Monke
 
 def test_columns(kafka: QueryBench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without staging, records are recognized by columns that the author names."""
-    ids = written_with_interruptions(kafka, outlet("out", TIMED), POINTS[1:], monkeypatch)
+    ids = written_with_interruptions(kafka, outlet("out", TIMED), POINTS[2:], monkeypatch)
     assert len(ids) == 40
     by_columns = {"deduplicate.keys": ["id"], "deduplicate.watermark": "at"}
     once = kafka.read(inlet("out", TIMED, options=by_columns))
