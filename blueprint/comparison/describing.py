@@ -75,6 +75,7 @@ def _streamlet(
             outlet.returns.records if outlet.returns is not None else None,
             outlet.returns.otherwise if outlet.returns is not None else None,
             changed_settings(outlet, OFFERING),
+            _shown(outlet.options, secrets),
         )
         for outlet in sorted(plan.outlets, key=lambda outlet: outlet.name)
     }

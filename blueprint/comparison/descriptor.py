@@ -35,7 +35,7 @@ class DescribedOutlet:
     """An outlet: the id of the topic it writes, its schema, and its settings.
 
     `returns` is the condition under which its records return into a cycle, and `otherwise` the outlet of the others.
-    `opening` is as for an inlet.
+    `opening` is as for an inlet. `channel` has the settings that the channel of its topic adds.
     """
 
     topic: str
@@ -46,6 +46,7 @@ class DescribedOutlet:
     returns: str | None = field(default=None, metadata=key(sparse=True))
     otherwise: str | None = field(default=None, metadata=key(sparse=True))
     opening: Mapping[str, Json] = field(default_factory=dict, metadata=key(sparse=True))
+    channel: Mapping[str, Json] = field(default_factory=dict, metadata=key(sparse=True))
 
 
 Port = DescribedInlet | DescribedOutlet

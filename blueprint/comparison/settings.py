@@ -48,6 +48,8 @@ _COMPARE_WITH_PLANS = "add `--plans`, which compares the logic; `flow run` compa
 
 _DEFAULT = "the default"
 
+_GUARANTEE, _EXACTLY_ONCE = "guarantee", "exactly-once"
+
 _OF_END = ("records and state stay as they are; it decides only whether the streamlet ends by itself",)
 
 _OF_OPENING = "it decides when the streamlet starts; records and state stay as they are"
@@ -255,6 +257,23 @@ def _port_settings(pairing: Pairing, ref: str, old: DescribedStreamlet, new: Des
             yield _returns(ref, before, now, source, target)
         for key, earlier, later in _differing(source.opening, target.opening):
             yield _opening(ref, ("outlets", before, now), key, later, earlier)
+        for key, earlier, later in _differing(source.channel, target.channel):
+            yield _of_channel(ref, (before, now), key, later, earlier)
+
+
+def _of_channel(ref: str, place: tuple[str, str], key: str, value: Json, was: Json) -> Change:
+    """Return the change of a setting that the channel of an outlet's topic adds."""
+    before, now = place
+    transactions = key == _GUARANTEE and value == _EXACTLY_ONCE
+    cause = "it applies to batches that begin after the change; a batch that was begun is finished as before"
+    if transactions:
+        cause = "a batch that is not committed may have been sent in part, and is sent again"
+    return Change(
+        "change-port-settings", ChangeClass.DRAIN if transactions else ChangeClass.SAFE,
+        f"`{key}` of `{ref}.{now}` is {_value(value, _DEFAULT)}, was {_value(was, _DEFAULT)}",
+        ("streamlets", ref, "outlets", now, key), ("streamlets", ref, "outlets", before, "channel", key), (), (cause,),
+        ("stop the application with `flow stop`, which completes each batch",) if transactions else (),
+    )  # fmt: skip
 
 
 def _returns(ref: str, before: str, now: str, old: DescribedOutlet, new: DescribedOutlet) -> Change:

@@ -187,6 +187,13 @@ CASES: list[tuple[str, Changed, str, str, tuple[str, ...]]] = [
     ("open-timeout of an outlet",
      same_but("mean", outlets=outlet(APP, "mean", "out", opening={"open-timeout": "30 seconds"})),
      "change-port-settings", "safe", ()),
+    ("staged", same_but("mean", outlets=outlet(APP, "mean", "out", channel={"staged": True})), "change-port-settings",
+     "safe", ()),
+    ("exactly once", same_but("mean", outlets=outlet(APP, "mean", "out", channel={"guarantee": "exactly-once"})),
+     "change-port-settings", "drain", ()),
+    ("at least once", both(
+        with_streamlet(APP, "mean", outlets=outlet(APP, "mean", "out", channel={"guarantee": "exactly-once"})), APP),
+     "change-port-settings", "safe", ()),
     ("return", same_but("mean", outlets=outlet(APP, "mean", "out", returns="n < 5")), "change-port-settings",
      "new-records", ()),
     ("retry", same_but("mean", retry={"enabled": False}), "change-retry", "safe", ()),
