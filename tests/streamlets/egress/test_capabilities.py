@@ -256,4 +256,5 @@ def test_options_of_clients_are_passed_on() -> None:
     traits = SINKS["kafka"].traits
     nested = {"kafka": {"bootstrap": {"servers": "s"}, "enable.idempotence": True}}
     flat = {"kafka.bootstrap.servers": "s", "kafka.enable.idempotence": "true"}
-    assert sink_options(traits, nested) == sink_options(traits, flat) == {**flat, "value": "json"}
+    expected = {**flat, "value": "json", "guarantee": "at-least-once"}
+    assert sink_options(traits, nested) == sink_options(traits, flat) == expected

@@ -104,3 +104,18 @@ def test_a_writer_that_a_lower_epoch_has_interrupted_continues(kafka_broker: str
         appender._producer = Fenced(appender._producer)
         assert appender.append([batch([2])], 1)
     assert ids_of(topic.scan()) == [1, 2]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "settings", [{"acks": 1}, {"retries": 0}, {"max.in.flight.requests.per.connection": 50}], ids=str
+)
+def test_settings_of_producers_do_not_prevent_transactions(
+    kafka_broker: str, tmp_path: Path, settings: dict[str, object]
+) -> None:
+    """A client would refuse them together with transactions; Spark's producers have them."""
+    topic = open_topic(kafka_broker, tmp_path, options={"producer-config": settings})
+    topic.create([READING])
+    with topic.appender(READING, writer="spout") as appender:
+        assert appender.append([batch(range(3))], 0)
+    assert ids_of(topic.scan()) == [0, 1, 2]
