@@ -90,10 +90,11 @@ def digest_of(name: str, path: Sequence[str]) -> str | None:
     if spec is None or spec.origin is None:
         return None
     loader: Any = spec.loader
-    place = Path(spec.origin).parent.joinpath(*inner)
-    for file in (place.with_suffix(".py"), place / "__init__.py") if inner else (Path(spec.origin),):
+    # Executors have files of Spark as `./name.zip`: the loader of a zip expects paths that begin with these characters.
+    place = os.path.join(os.path.dirname(spec.origin), *inner)  # noqa: PTH118, PTH120
+    for file in (f"{place}.py", os.path.join(place, "__init__.py")) if inner else (spec.origin,):  # noqa: PTH118
         try:
-            return hashlib.sha256(loader.get_data(str(file))).hexdigest()
+            return hashlib.sha256(loader.get_data(file)).hexdigest()
         except OSError:
             continue
     return None

@@ -68,10 +68,12 @@ def environment(n):
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Return a secured cluster with two workers of a core each, which do not know where modules are."""
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"), workers=2, secured=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONPATH", raising=False)
-        with Cluster(tmp_path_factory.mktemp("cluster"), workers=2, secured=True) as cluster:
-            yield cluster
+        cluster.start()
+    yield cluster
+    cluster.stop()
 
 
 def application(directory: Path) -> Path:

@@ -130,7 +130,7 @@ def test_a_task_tells_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert answer["packages"]["pyarrow"] and version_of("no_such_package") is None
 
 
-def test_the_source_of_a_module_is_the_same_in_a_zip(tmp_path: Path) -> None:
+def test_the_source_of_a_module_is_the_same_in_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So the files of a job can be compared with the runner's modules."""
     package = tmp_path / "here" / "shop"
     package.mkdir(parents=True)
@@ -143,6 +143,8 @@ def test_the_source_of_a_module_is_the_same_in_a_zip(tmp_path: Path) -> None:
         digests = {digest_of(name, [str(place)]) for place in (tmp_path / "here", tmp_path / "shop.zip")}
         assert len(digests) == 1 and None not in digests
     assert digest_of("shop.lost", [str(tmp_path / "shop.zip")]) is None
+    monkeypatch.chdir(tmp_path)  # executors have files of Spark in their directory, with this path
+    assert digest_of("shop.store", ["./shop.zip"]) == digest_of("shop.store", [str(tmp_path / "here")])
 
 
 def _no_directory(path: Path) -> None:

@@ -84,8 +84,8 @@ def test_replicas_send_each_record_once(bench: QueryBench, monkeypatch: pytest.M
     """The batches of two tasks that read three partitions are sent by two tasks, in transactions of their own."""
     monkeypatch.setattr(exactly_once, "_SMALL_MESSAGES", 5)
     wide = bench.channels.topic("in", READING, options={"topic.partitions": 3})
-    for replicas in (2, 1, 3):
-        append(wide, [batch(range(replicas * 100, replicas * 100 + 60))], READING, replicas, partition_by=("id",))
+    for number, replicas in enumerate((2, 1, 3)):
+        append(wide, [batch(range(replicas * 100, replicas * 100 + 60))], READING, number, partition_by=("id",))
         rows = wide.read(bench.session, inlet("in"), name="in_", replicas=replicas)
         query = bench.run(bench.write(rows, outlet("out", options=ONCE)))
         assert query.exception() is None
@@ -109,11 +109,13 @@ def test_dead_letters_are_replayed_to_the_topic(bench: QueryBench, monkeypatch: 
     assert len(list(letters_in(dead))) == 5
     back = OutletPlan("writer", "out", None, wider, "out")
     outlets = Outlets({"writer.out": back}, {"out": out}.__getitem__, lambda _: "out")
-    for records in ({"writer.out": 5}, {}):
+    for number, records in enumerate(({"writer.out": 5}, {})):
         assert replay(dead, outlets, lambda _: True) == Replayed(records)
-        add(bench.topic("in"), 1 + len(records), [100 + len(records)])
+        add(bench.topic("in"), 1 + number, [101 + 2 * number])
         write()
-    assert sorted(ids_of(out.scan(wider))) == [*range(10), 101]
+    add(bench.topic("in"), 3, [100])
+    write()
+    assert sorted(ids_of(out.scan(wider))) == [*range(10), 101, 103]
     assert len(list(letters_in(dead))) == 6
 
 
@@ -126,7 +128,8 @@ OPTIONS ('kafka.bootstrap.servers' = '{servers}', topic = '{topic}', key = n, gu
 def test_statements_save_exactly_once(kafka_broker: str, tmp_path: Path) -> None:
     """A job whose run was killed in a transaction, and before Spark's commit, sends each message once."""
     topic = f"saved-{uuid.uuid4().hex[:8]}"
-    AdminClient({"bootstrap.servers": kafka_broker}).create_topics([NewTopic(topic, 2)])[topic].result()
+    admin = AdminClient({"bootstrap.servers": kafka_broker})
+    admin.create_topics([NewTopic(topic, 2)])[topic].result()
     (tmp_path / "in").mkdir()
     (tmp_path / "save.sql").write_text(JOB.format(servers=kafka_broker, topic=topic))
     command = [sys.executable, "-m", "cli.main", "run", "save.sql", "--available-now"]
