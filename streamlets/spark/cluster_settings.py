@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,7 +73,8 @@ def environment_settings(environment: str | None) -> dict[str, str]:
     """Return the settings for an archive with the environment of the executors.
 
     Java looks a program up in the `PATH` of its own process. So the command is the archive's in executors, and the one
-    of the runner in the driver, where Spark starts processes with the same command.
+    of the runner in the driver, where Spark starts processes with the same command. Spark gives these processes the
+    variables of executors, too, and Python looks for its packages next to the program that it finds in `PATH`.
 
     Arguments:
         environment: the absolute path of the archive; None without one.
@@ -90,7 +92,7 @@ def environment_settings(environment: str | None) -> dict[str, str]:
     return {
         "spark.archives": f"{environment}#{ENVIRONMENT}",
         "spark.pyspark.python": COMMAND,
-        "spark.executorEnv.PATH": f"./{ENVIRONMENT}/bin:/usr/local/bin:/usr/bin:/bin",
+        "spark.executorEnv.PATH": f"./{ENVIRONMENT}/bin:{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
     }
 
 

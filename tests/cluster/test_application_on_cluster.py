@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tarfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,7 @@ class Numbers(SparkStreamlet):
                                      self.streamlet.out)
 """
 _PLACES = """
+import json
 import os
 
 
@@ -119,3 +122,19 @@ def test_executors_get_modules_and_environment_as_files(cluster: Cluster, tmp_pa
     rows = run(cluster, home, *arguments)
     assert [row["n"] for row in rows] == [*range(40), 90]
     assert rows[-1]["place"] == "changed"
+
+
+@pytest.mark.full
+def test_executors_send_exactly_once(cluster: Cluster, kafka_broker: str, tmp_path: Path) -> None:
+    """A batch that is too large for the driver is sent by a task of each executor, in transactions."""
+    home = application(tmp_path / "app")
+    (home / "in" / "many.csv").write_text("".join(f"{n}\n" for n in range(100, 30_100)))
+    rows = run(
+        cluster, home, "flow.channel=kafka", f"flow.kafka.clusters.default.bootstrap.servers={kafka_broker}",
+        f"flow.topics.placed.topic.name=placed-{uuid.uuid4().hex[:8]}", "flow.topics.placed.topic.partitions=2",
+        "flow.streamlets.numbers.outlets.out.guarantee=exactly-once",
+    )  # fmt: skip
+    assert [row["n"] for row in rows] == [*range(40), *range(100, 30_100)]
+    (decision,) = (home / ".flow" / "placed" / "topics" / "_kafka" / "staged").glob("*/*/_shares.json")
+    (part,) = json.loads(decision.read_text())["parts"].values()
+    assert len(part["tasks"]) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,8 @@ def test_an_environment_is_found_by_the_path_of_executors(tmp_path: Path) -> Non
     archive.touch()
     found = environment_settings(str(archive))
     assert found["spark.archives"] == f"{archive}#environment"
-    assert found["spark.executorEnv.PATH"].startswith("./environment/bin:")
+    # The driver does not have the first directory, and must not find another Python of this machine.
+    assert found["spark.executorEnv.PATH"].startswith(f"./environment/bin:{Path(sys.executable).parent}:")
     assert found["spark.pyspark.python"] == "python3"
     assert environment_settings(None) == {}
 

@@ -121,7 +121,7 @@ def test_dead_letters_are_replayed_to_the_topic(bench: QueryBench, monkeypatch: 
 
 JOB = """CREATE STREAM numbers (n int) FROM csv OPTIONS ('path' = 'in');
 SAVE STREAM numbers TO kafka IDENTIFIED BY sent
-OPTIONS ('kafka.bootstrap.servers' = '{servers}', topic = '{topic}', key = n, guarantee = 'exactly-once');
+OPTIONS ('kafka.bootstrap.servers' = '{servers}', topic = '{topic}', key = 'n', guarantee = 'exactly-once');
 """
 
 
