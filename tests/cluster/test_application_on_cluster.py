@@ -130,7 +130,7 @@ def test_executors_send_exactly_once(cluster: Cluster, kafka_broker: str, tmp_pa
     home = application(tmp_path / "app")
     (home / "in" / "many.csv").write_text("".join(f"{n}\n" for n in range(100, 30_100)))
     rows = run(
-        cluster, home, "flow.channel=kafka", f"flow.kafka.clusters.default.bootstrap.servers={kafka_broker}",
+        cluster, home, "flow.channel=kafka", f'flow.kafka.clusters.default.bootstrap.servers="{kafka_broker}"',
         f"flow.topics.placed.topic.name=placed-{uuid.uuid4().hex[:8]}", "flow.topics.placed.topic.partitions=2",
         "flow.streamlets.numbers.outlets.out.guarantee=exactly-once",
     )  # fmt: skip
