@@ -71,7 +71,7 @@ class BatchWriter:
     query: TopicQuery
     clock: Callable[[], float]
     _tables: dict[str, Table] = field(default_factory=dict)
-    _fits: dict[str, Conformance] = field(default_factory=dict)
+    _fits: dict[int, Conformance] = field(default_factory=dict)
     _broken: set[str] = field(default_factory=set)
     _id: str = ""
 
@@ -126,18 +126,19 @@ class BatchWriter:
         try:
             with shared_rows(rows) if len(self.branches) > 1 else nullcontext(rows) as executed:
                 for number, branch in enumerate(self.branches):
-                    self._write_branch(branch, branch.rows(executed), f"{attempt}-{number}", outcome)
+                    self._write_branch(number, branch.rows(executed), f"{attempt}-{number}", outcome)
         except BaseException:
             for directory in outcome.directories:
                 shutil.rmtree(directory, ignore_errors=True)
             raise
         return outcome
 
-    def _write_branch(self, branch: Branch[Path], rows: DataFrame, attempt: str, outcome: _Outcome) -> None:
+    def _write_branch(self, number: int, rows: DataFrame, attempt: str, outcome: _Outcome) -> None:
+        branch = self.branches[number]
         outlet = branch.outlet
-        if outlet.name not in self._fits:  # the rows of a writer always have the same schema
-            self._fits[outlet.name] = outlet_conformance(rows.schema, outlet)
-        fit = self._fits[outlet.name]
+        if number not in self._fits:  # the rows of a branch always have the same schema
+            self._fits[number] = outlet_conformance(rows.schema, outlet)
+        fit = self._fits[number]
         table = self._ensure(branch.topic, outlet.contract, outlet.partition_by)
         place = Place(table.path, self._new_directory(table, attempt, outcome), outlet.partition_by)
         if not fit.refuses:

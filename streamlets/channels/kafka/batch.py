@@ -86,7 +86,8 @@ class BatchWriter:
         crash_point("after-batch-begun")
         self.staged.remove_before(place)
         decided = self.staged.decided(place)
-        missing = [branch for branch in self.branches if branch.outlet.name not in decided]
+        named = self._named()
+        missing = [name for name in named if name not in decided]
         if not missing:
             execute(rows)
         counts: dict[str, int] = {}
@@ -94,27 +95,38 @@ class BatchWriter:
         with shared_rows(rows) if len(missing) > 1 else nullcontext(rows) as executed:
             if not decided:
                 decided = self._store(executed, place)
-            for branch in self.branches:
-                if branch.outlet.name in decided:
-                    valid, broken = self._send_stored(branch, rows.sparkSession, decided, place)
+            for name, branch in named.items():
+                if name in decided:
+                    valid, broken = self._send_stored(name, branch, rows.sparkSession, decided, place)
                 else:
-                    valid, broken = self._send(branch, executed, place)
+                    valid, broken = self._send(name, branch, executed, place)
                 counts[branch.outlet.name] = counts.get(branch.outlet.name, 0) + valid
                 letters += broken
                 crash_point("after-topic-commit")
         self.query.written(batch, counts, letters, replayed=replayed)
         crash_point("before-spark-commit")
 
+    def _named(self) -> dict[str, Branch[KafkaTopic]]:
+        """Return the branches by the names of their parts.
+
+        Two branches have one outlet if it gets the records of two others that leave a cycle.
+        """
+        named: dict[str, Branch[KafkaTopic]] = {}
+        for branch in self.branches:
+            others = sum(known.outlet.name == branch.outlet.name for known in named.values())
+            named[f"{branch.outlet.name}.{others + 1}" if others else branch.outlet.name] = branch
+        return named
+
     def _store(self, rows: DataFrame, place: BatchPlace) -> dict[str, StagedPart]:
         """Store the messages of the outlets that are staged or exactly-once; return the parts by their names."""
         parts: dict[str, StagedPart] = {}
         directory = self.staged.begin(place)
-        for branch in self.branches:
+        for name, branch in self._named().items():
             options = branch.outlet.options
             once, staged = GUARANTEE.of(options) == "exactly-once", bool(STAGED.of(options))
             if not (once or staged):
                 continue
-            with self._parts(branch, rows, place) as branch_parts:
+            with self._parts(name, branch, rows, place) as branch_parts:
                 for part in branch_parts:
                     messages = _stored(part, place, headers=staged)
                     parts[part.name] = StagedPart(store(messages, directory), once)
@@ -123,18 +135,18 @@ class BatchWriter:
         return parts
 
     def _send_stored(
-        self, branch: Branch[KafkaTopic], session: SparkSession, decided: Mapping[str, StagedPart], place: BatchPlace
-    ) -> tuple[int, int]:
+        self, name: str, branch: Branch[KafkaTopic], session: SparkSession, decided: Mapping[str, StagedPart],
+        place: BatchPlace,
+    ) -> tuple[int, int]:  # fmt: skip
         """Send the stored messages of an outlet; return the numbers of valid rows and of broken rows."""
-        directory, name = self.staged.of_batch(place), branch.outlet.name
-        counts = {}
+        directory, counts = self.staged.of_batch(place), {}
         for part_name, topic in ((f"{name}{_LETTERS}", self.dead_letters), (name, branch.topic)):
             if (part := decided.get(part_name)) is None:
                 continue
             if topic is None:
                 raise TopicWriteError(
-                    f"`{place.streamlet}.{place.query}`: batch {place.batch} has dead letters of the outlet `{name}`, "
-                    "which no longer has a topic for them; restore it until the batch is completed"
+                    f"`{place.streamlet}.{place.query}`: batch {place.batch} has dead letters of `{name}`, which "
+                    "no longer has a topic for them; restore it until the batch is completed"
                 )
             topic.require()
             shares = counts[part_name] = part.shares
@@ -149,10 +161,10 @@ class BatchWriter:
         apart = letters_apart.messages if letters_apart is not None else 0
         return valid.messages - valid.letters, valid.letters + apart
 
-    def _send(self, branch: Branch[KafkaTopic], rows: DataFrame, place: BatchPlace) -> tuple[int, int]:
+    def _send(self, name: str, branch: Branch[KafkaTopic], rows: DataFrame, place: BatchPlace) -> tuple[int, int]:
         """Send the rows of an outlet with Spark's sink; return the numbers of valid rows and of broken rows."""
         valid = letters = 0
-        with self._parts(branch, rows, place) as parts:
+        with self._parts(name, branch, rows, place) as parts:
             for part in parts:
                 if REASON in part.messages.columns:
                     sent, broken = send_both(part.messages, part.topic.stored)
@@ -163,7 +175,9 @@ class BatchWriter:
         return valid, letters
 
     @contextmanager
-    def _parts(self, branch: Branch[KafkaTopic], rows: DataFrame, place: BatchPlace) -> Iterator[list[_Part]]:
+    def _parts(
+        self, name: str, branch: Branch[KafkaTopic], rows: DataFrame, place: BatchPlace
+    ) -> Iterator[list[_Part]]:
         """Provide the messages of an outlet. Its dead letters are among them if they are on the same cluster.
 
         Raises:
@@ -174,22 +188,22 @@ class BatchWriter:
 
         outlet, topic, rows = branch.outlet, branch.topic, branch.rows(rows)
         topic.require()
-        if outlet.name not in self._fits:  # the rows of a writer always have the same schema
+        if name not in self._fits:  # the rows of a writer always have the same schema
             topic.publish([outlet.contract])
             if self.dead_letters is not None:
                 self.dead_letters.publish([dead_letter_contract()])
-            self._fits[outlet.name] = outlet_conformance(rows.schema, outlet)
-        fit = self._fits[outlet.name]
+            self._fits[name] = outlet_conformance(rows.schema, outlet)
+        fit = self._fits[name]
         record = message(topic.stored, outlet.contract, outlet.partition_by)
         if not fit.refuses:
-            yield [_Part(outlet.name, topic, rows.select(*fit.columns).select(record))]
+            yield [_Part(name, topic, rows.select(*fit.columns).select(record))]
             return
         if self.dead_letters is None or outlet.on_invalid != "dead-letters":
             assert fit.reason is not None, "a condition needs dead letters"
             failure = F.concat_ws("\n", F.lit(_MARK), fit.reason, fit.original, F.lit(_MARK))
             valid = rows.where(F.assert_true(fit.reason.isNull(), failure).isNull())
             try:
-                yield [_Part(outlet.name, topic, valid.select(*fit.columns).select(record))]
+                yield [_Part(name, topic, valid.select(*fit.columns).select(record))]
             except Exception as error:
                 if broken := _BROKEN.search(str(error)):
                     raise broken_rows_error(outlet, 1, *broken.groups()) from None
@@ -201,13 +215,13 @@ class BatchWriter:
         dead_letter = letter(self.dead_letters.stored, outlet, coordinates, self.query.version)
         if self.dead_letters.cluster is topic.cluster:
             chosen = F.when(F.col(REASON).isNull(), record).otherwise(dead_letter)
-            yield [_Part(outlet.name, topic, checked.select(chosen.alias(MESSAGE), REASON))]
+            yield [_Part(name, topic, checked.select(chosen.alias(MESSAGE), REASON))]
             return
         with shared_rows(checked) as shared:
             broken_rows = shared.where(F.col(REASON).isNotNull()).select(dead_letter.alias(MESSAGE))
             valid = shared.where(F.col(REASON).isNull()).select(record)
-            letters = _Part(f"{outlet.name}{_LETTERS}", self.dead_letters, broken_rows, letters=True)
-            yield [letters, _Part(outlet.name, topic, valid)]
+            letters = _Part(f"{name}{_LETTERS}", self.dead_letters, broken_rows, letters=True)
+            yield [letters, _Part(name, topic, valid)]
 
     def _exactly_once(self, topic: KafkaTopic, part: str, place: BatchPlace) -> ExactlyOnce:
         name = f"{topic.writers}{writer_name(place.streamlet, place.query, part, place.id)}"

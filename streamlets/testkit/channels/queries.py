@@ -61,6 +61,16 @@ class QueryTests(FittingTests):
         assert ids_in(query_bench, "out") == list(range(25))
 
     @pytest.mark.spark
+    def test_an_outlet_may_get_two_parts_of_the_rows(self, query_bench: QueryBench) -> None:
+        """As one that gets the records of two others which leave a cycle. The parts may have other columns."""
+        append(query_bench.topic("in"), [batch(range(20))], READING, 0)
+        few = (outlet("out"), lambda frame: frame.where("id < 5"))
+        many = (outlet("out"), lambda frame: frame.where("id >= 5").selectExpr("CAST(id AS int) AS id"))
+        query_bench.run(query_bench.write(query_bench.read(inlet("in")), few, many))
+        assert ids_in(query_bench, "out") == list(range(20))
+        assert sum(query_bench.batches[0].rows.values()) == 20
+
+    @pytest.mark.spark
     def test_an_inlet_may_start_at_the_end(self, query_bench: QueryBench) -> None:
         """With `starting` latest, a query with a new checkpoint reads only records that are added later."""
         append(query_bench.topic("in"), [batch(range(3))], READING, 0)

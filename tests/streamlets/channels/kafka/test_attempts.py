@@ -127,6 +127,30 @@ def test_the_outlets_of_a_query_share_the_rows_of_one_attempt(
         assert len(few) + len(many) == 200
 
 
+@pytest.mark.parametrize("options", [{}, {"staged": True}, {"guarantee": "exactly-once"}], ids=str)
+def test_an_outlet_may_get_two_parts_of_the_rows(
+    bench: QueryBench, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that gets the records of two others which leave a cycle. The parts may have other columns."""
+    add(bench.topic("in"), 0, range(200))
+
+    def write() -> None:
+        rows = bench.read(inlet("in")).selectExpr("id", "rand() AS chance")
+        to = outlet("out", MARKED, options=options)
+        few = (to, lambda frame: frame.where("chance < 0.5"))
+        many = (to, lambda frame: frame.where("chance >= 0.5").selectExpr("cast(chance AS float) AS chance", "id"))
+        bench.run(bench.write(rows, few, many))
+
+    do_at("after-topic-commit", fail, monkeypatch)
+    with pytest.raises(Exception, match="interrupted"):
+        write()
+    write()
+    assert sorted({*ids(bench, "out")}) == list(range(200))
+    if "guarantee" in options:
+        assert len(ids(bench, "out")) == 200
+        assert sum(bench.batches[-1].rows.values()) == 200
+
+
 @pytest.mark.parametrize("options", [{}, {"guarantee": "exactly-once"}], ids=str)
 def test_rows_that_were_lost_with_an_executor_fail_the_batch(
     bench: QueryBench, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
