@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from blueprint.comparison.findings import Against, AgainstOf
     from blueprint.core_settings import ApplicationSettings
     from blueprint.logic import LogicCheck
+    from blueprint.hocon import Layer
     from blueprint.model.source import Source
     from blueprint.verification.verify import Verification
 
@@ -71,15 +72,31 @@ class Application:
         if not self.blueprint.exists():
             return None
         from blueprint.core_settings import ApplicationSettings
-        from blueprint.diagnostics import Sources
         from blueprint.hocon import ObjectValue, resolve
-        from blueprint.settings.layers import read_layers
         from blueprint.settings.values import application_settings
 
-        layers = read_layers(self.source, [Path(file) for file in self.conf], self.settings, Sources(Path.cwd()))
-        tree, _ = resolve(layers, os.environ)
+        tree, _ = resolve(self._layers(), os.environ)
         flow = tree.fields.get("flow") if isinstance(tree, ObjectValue) else None
         return application_settings(flow) if isinstance(flow, ObjectValue) else ApplicationSettings()
+
+    @property
+    def is_blueprint(self) -> bool:
+        """Whether its file is a blueprint or a job, which may have errors."""
+        from blueprint.hocon import resolve
+        from blueprint.sql.source import SUFFIX
+
+        if self.blueprint.suffix == SUFFIX:
+            return True
+        layers = self._layers()
+        tree, _ = resolve(layers, os.environ)
+        damaged = self.blueprint.suffix in SUFFIXES and any(layer.diagnostics for layer in layers)
+        return damaged or "blueprint" in tree.fields
+
+    def _layers(self) -> list[Layer]:
+        from blueprint.diagnostics import Sources
+        from blueprint.settings.layers import read_layers
+
+        return read_layers(self.source, [Path(file) for file in self.conf], self.settings, Sources(Path.cwd()))
 
     def verify(
         self,
@@ -171,6 +188,17 @@ def existing(path: Path) -> Path:
     """
     if not path.exists():
         raise click.UsageError(f"there is no file or directory `{path}`")
+    return path
+
+
+def existing_blueprint(path: Path) -> Path:
+    """Return the path of a blueprint, or of a directory.
+
+    Raises:
+        click.UsageError: it does not exist, or is another file.
+    """
+    if existing(path).is_file() and not Application(path, (), ()).is_blueprint:
+        raise click.UsageError(f"`{path}` is not a blueprint: it has no section `blueprint`")
     return path
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cli.application import Application, blueprint_at, existing
+from cli.application import Application, blueprint_at, existing_blueprint
 from cli.application import application as application_of
 from cli.output.errors import fail
 
@@ -50,7 +50,7 @@ def applications(path: Path, state_dir: Path | None, application: str | None) ->
         is_application,
     )
 
-    blueprint = blueprint_at(path if state_dir is not None else existing(path))
+    blueprint = blueprint_at(path if state_dir is not None else existing_blueprint(path))
     root = state_dir if state_dir is not None else blueprint.parent / STATE_DIRECTORY
     _check_permissions(root, application)
     stored = applications_in(root)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blueprint.loopback import is_loopback
+from cli.application import existing_blueprint
 from cli.groups import imports_modules
 from cli.options import PAGE_PORT, path_argument
 from cli.output.errors import fail
@@ -88,8 +89,8 @@ def ui(
     from cli.ui.server import serve, session_secret
 
     local = is_loopback(host)
-    if not path.exists() and state_dir is None:
-        raise click.UsageError(f"there is no file or directory `{path}`")
+    if state_dir is None:
+        existing_blueprint(path)
     _check_openness(host, certificate or key, insecure, password_file, user_header)
     _check_pairs(certificate, key, user_header, proxies)
     place = address_of_editor(editor)

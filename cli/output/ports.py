@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+import click
+
 from blueprint.wording import span
 from cli.output.tables import print_table
 
@@ -47,6 +49,9 @@ def ports_in(
 
 def print_ports(ports: Sequence[PortStatus], now: float) -> None:
     """Print a line for each port; columns without content are omitted."""
+    if not ports:
+        click.echo("no streamlet has an inlet or an outlet")
+        return
     rows = [_cells(port, now) for port in ports]
     shown = [index for index, name in enumerate(_COLUMNS) if name in _LEFT[:3] or any(row[index] for row in rows)]
     columns = [_COLUMNS[index] for index in shown]

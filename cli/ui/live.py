@@ -48,15 +48,17 @@ class Snapshot:
     streamlets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
-def snapshot(current: CurrentStatus, version: int = 0) -> Snapshot:
+def snapshot(current: CurrentStatus, version: int = 0, deleted: str = "") -> Snapshot:
     """Return the content of the pages for a status.
 
     Arguments:
         current: the status that the run wrote last.
         version: see `Snapshot`.
+        deleted: the state directory if it was deleted; "" otherwise.
     """
     run: dict[str, object] = {
         "application": current.application, "alive": current.alive, "silent": current.silent, "health": current.health,
+        "deleted": deleted,
     }  # fmt: skip
     written = current.written
     if written is None:
@@ -101,6 +103,7 @@ class Feed:
         self._watchers = 0
         self._task: asyncio.Task[None] | None = None
         self._seen: object = None
+        self._existed = False
         self._checked = float("-inf")
 
     async def follow(self, after: Mark | None = None) -> AsyncIterator[str]:
@@ -152,8 +155,10 @@ class Feed:
         if seen == self._seen and not due:
             return
         self._checked = self._clock()
-        current, events = await to_thread.run_sync(self._read)
-        fresh = snapshot(current, self._snapshot.version + 1)
+        current, events, exists = await to_thread.run_sync(self._read)
+        deleted = str(self._state.directory) if self._existed and not exists else ""
+        self._existed = self._existed or exists
+        fresh = snapshot(current, self._snapshot.version + 1, deleted)
         old = self._snapshot
         if (fresh.run, fresh.streamlets) != (old.run, old.streamlets) or events or self._seen is None:
             self._snapshot = fresh
@@ -162,8 +167,8 @@ class Feed:
                 self._changed.notify_all()
         self._seen = seen
 
-    def _read(self) -> tuple[CurrentStatus, tuple[Happened, ...]]:
-        return current_status(self._state), self._reader.new()
+    def _read(self) -> tuple[CurrentStatus, tuple[Happened, ...], bool]:
+        return current_status(self._state), self._reader.new(), self._state.directory.is_dir()
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+from cli.application import Application, blueprint_at
 from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory, applications_in
 
-_DEEPEST = 4
+_DEEPEST = 5
 """The levels of directories below the one that was named in which projects are found."""
 
 _EVERY = 5.0
@@ -70,7 +72,7 @@ class Applications:
         found = [
             (root, project, name)
             for root, project in self._roots()
-            for name in applications_in(root)
+            for name in _names(root, project)
             if self._only in (None, name)
         ]
         names = [name for _, _, name in found]
@@ -82,26 +84,47 @@ class Applications:
             served[id] = Served(id=id, state=state, project=project, state_dir=self._state_dir)
         return served
 
-    def _roots(self) -> Iterator[tuple[Path, Path | None]]:
-        """Yield the directories with the state of applications, each with its project."""
+    def _roots(self) -> Iterator[tuple[Path, Path]]:
+        """Yield the directories with the state of applications, which need not exist, each with its project."""
         own = self._path if self._path.is_dir() else self._path.parent
         if self._state_dir is not None:
             yield self._state_dir, self._path
-        elif not self._path.is_dir() or (own / STATE_DIRECTORY).is_dir():
+        elif not self._path.is_dir():
             yield own / STATE_DIRECTORY, self._path
         else:
-            for root in _state_directories(own, _DEEPEST):
-                yield root, root.parent
+            for project in _projects(own, _DEEPEST):
+                yield project / STATE_DIRECTORY, project
 
 
-def _state_directories(directory: Path, levels: int) -> Iterator[Path]:
-    """Yield the state directories below a directory, without those below another one."""
+def _names(root: Path, project: Path) -> Sequence[str]:
+    """Return the applications with state, or else the one of the blueprint, which has not run yet."""
+    if stored := applications_in(root):
+        return stored
+    blueprint = blueprint_at(project)
+    try:
+        changed = blueprint.stat().st_mtime_ns
+    except OSError:
+        return ()
+    return _own_name(blueprint, changed)
+
+
+@lru_cache(maxsize=1000)
+def _own_name(blueprint: Path, _: int) -> Sequence[str]:
+    name = Application(blueprint, (), ()).name
+    return () if name is None else (name,)
+
+
+def _projects(directory: Path, levels: int) -> Iterator[Path]:
+    """Yield a directory if it has a blueprint or state, and the projects below it, but none below one with state."""
+    ran = (directory / STATE_DIRECTORY).is_dir()
+    if ran or blueprint_at(directory).is_file():
+        yield directory
+    if ran or not levels:
+        return
     try:
         entries = sorted(entry for entry in directory.iterdir() if entry.is_dir() and not entry.is_symlink())
     except OSError:
         return
-    own = [entry for entry in entries if entry.name == STATE_DIRECTORY]
-    yield from own
-    for entry in entries if not own and levels else ():
+    for entry in entries:
         if not entry.name.startswith(".") and entry.name not in _SKIPPED:
-            yield from _state_directories(entry, levels - 1)
+            yield from _projects(entry, levels - 1)

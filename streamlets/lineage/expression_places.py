@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.diagnostics import Span
 from streamlets.api.source_location import SourceLocation
-from streamlets.lineage.relations import Column
+from streamlets.lineage.relations import Column, Decision
 from streamlets.plans import syntax
 from streamlets.plans.frame_origins import ancestors, origin
 from streamlets.plans.places import Places
@@ -23,7 +23,7 @@ _MOST_EXPRESSIONS = 20
 
 
 class ExpressionPlaces:
-    """Finds the places of columns.
+    """Finds the places of columns, and of what decides about rows.
 
     Arguments:
         frame: the DataFrame that has the columns.
@@ -53,8 +53,16 @@ class ExpressionPlaces:
             place = self._recorded(expression)
             if place is not None:
                 return self._in_file(place.span)
-        place = self._of_frame(column.defined)
-        return self._in_file(place.span) if place is not None else None
+        number = column.defined.id
+        return self._of_frame(rf"#{number}(?!\d)") if number is not None else None
+
+    def of_decision(self, decision: Decision) -> Span | None:
+        """Return where it is decided about rows; None if Spark and the DataFrames do not know it."""
+        for expression in _outermost(decision.condition) if decision.condition is not None else ():
+            place = self._recorded(expression)
+            if place is not None:
+                return self._in_file(place.span)
+        return self._of_frame(re.escape(decision.node.text))
 
     def _recorded(self, expression: Expression) -> SourceLocation | None:
         """Return the place that Spark has recorded of an expression."""
@@ -91,17 +99,16 @@ class ExpressionPlaces:
             return SourceLocation(place.file, place.line + below, 0, place.line + below, 1)
         return None
 
-    def _of_frame(self, expression: Expression) -> SourceLocation | None:
-        """Return the call that made the first DataFrame which has the expression."""
-        if expression.id is None:
-            return None
-        mark = re.compile(rf"#{expression.id}(?!\d)")
+    def _of_frame(self, pattern: str) -> Span | None:
+        """Return the call that made the first DataFrame whose plan has a pattern."""
+        mark = re.compile(pattern)
         first: DataFrame | None = None
         for frame in ancestors(self._frame):
             if mark.search(self._plan(frame)):
                 first = frame
         created = origin(first) if first is not None else None
-        return self._places.own(created.place) if created is not None else None
+        place = self._places.own(created.place) if created is not None else None
+        return self._in_file(place.span) if place is not None else None
 
     def _plan(self, frame: Any) -> str:
         key = id(frame)

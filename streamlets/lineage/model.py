@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from streamlets.lineage.values import NONE, Influences
+from streamlets.lineage.values import NONE, Influence, Influences
 
 if TYPE_CHECKING:
     from blueprint.diagnostics import Span
@@ -44,6 +44,7 @@ class OutputLineage:
         rows: the columns that decide which records there are.
         place: where the query is defined.
         unknown: the reasons why further columns may decide about the records.
+        decided: where each of `rows` decides, if that is known.
     """
 
     query: str
@@ -53,6 +54,11 @@ class OutputLineage:
     rows: Influences = NONE
     place: Span | None = field(default=None, compare=False)
     unknown: tuple[str, ...] = ()
+    decided: Mapping[Influence, Span] = field(default_factory=dict, compare=False)
+
+    def place_of(self, influence: Influence) -> Span | None:
+        """Return where a column decides about records, or else where the query is defined."""
+        return self.decided.get(influence, self.place)
 
 
 @dataclass(frozen=True, slots=True)

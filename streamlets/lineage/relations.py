@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from streamlets.lineage.expressions import ExpressionLineage, is_same_type
 from streamlets.lineage.kinds import Kind
-from streamlets.lineage.values import CONSTANT, NONE, Influences, Value, combined, merged
+from streamlets.lineage.values import CONSTANT, NONE, Influence, Influences, Value, combined, merged
 from streamlets.spark.plan_json import Expression, PlanPart, expressions_in, part_of
 
 _UNCHANGED = frozenset(
@@ -48,6 +48,23 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """What decides about rows.
+
+    Arguments:
+        node: the node of the plan.
+        condition: the expression in it; None if the node as a whole decides.
+    """
+
+    node: PlanPart
+    condition: Expression | None = None
+
+
+Decisions = Mapping[Influence, Decision]
+"""The columns that decide which rows there are, each with the first decision that uses it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """The result of a plan.
 
@@ -58,7 +75,7 @@ class Relation:
     """
 
     columns: tuple[Column, ...]
-    rows: Influences = NONE
+    rows: Decisions = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
 
     @property
@@ -99,7 +116,7 @@ class PlanLineage:
             case "Distinct":
                 below = self.relation(part.children[0])
                 keys = NONE.union(*(column.value.deciding(Kind.GROUP_BY) for column in below.columns))
-                return replace(below, rows=below.rows | keys)
+                return replace(below, rows=_first(below.rows, _whole(part, keys)))
             case "Aggregate":
                 return self._aggregate(part)
             case "Window":
@@ -136,7 +153,7 @@ class PlanLineage:
             return Value(unknown=frozenset({reason})), NONE
         inner = PlanLineage(self._leaf, self._outer | dict(columns)).relation(plan)
         value = merged(column.value for column in inner.columns) if inner.columns else CONSTANT
-        return replace(value, unknown=value.unknown | inner.unknown), inner.rows
+        return replace(value, unknown=value.unknown | inner.unknown), frozenset(inner.rows)
 
     def _source(self, part: PlanPart) -> Relation:
         output = next((part.expressions(name) for name in _OUTPUTS if name in part.fields), [])
@@ -180,13 +197,13 @@ class PlanLineage:
     def _deciding(self, part: PlanPart, field: str, kind: Kind) -> Relation:
         below = self.relation(part.children[0])
         lineage, conditions = self._expressions(below), part.expressions(field)
-        rows = below.rows | lineage.deciding(conditions, kind)
+        rows = _first(below.rows, _decisions(part, lineage, conditions, kind))
         return replace(below, rows=rows, unknown=below.unknown | lineage.unknown(conditions))
 
     def _aggregate(self, part: PlanPart) -> Relation:
         below = self.relation(part.children[0])
         keys = part.expressions("groupingExpressions")
-        rows = below.rows | self._expressions(below).deciding(keys, Kind.GROUP_BY)
+        rows = _first(below.rows, _decisions(part, self._expressions(below), keys, Kind.GROUP_BY))
         return Relation(self._defined(part.expressions("aggregateExpressions"), below), rows, below.unknown)
 
     def _appended(self, part: PlanPart, expressions: Iterable[Expression]) -> Relation:
@@ -209,7 +226,7 @@ class PlanLineage:
     def _join(self, part: PlanPart) -> Relation:
         left, right = (self.relation(child) for child in part.children)
         lineage, conditions = self._expressions(left, right), part.expressions("condition")
-        rows = left.rows | right.rows | lineage.deciding(conditions, Kind.JOIN)
+        rows = _first(left.rows, right.rows, _decisions(part, lineage, conditions, Kind.JOIN))
         columns = left.columns if _is_one_sided(part) else (*left.columns, *right.columns)
         return Relation(columns, rows, left.unknown | right.unknown | lineage.unknown(conditions))
 
@@ -218,7 +235,8 @@ class PlanLineage:
         query = part.expressions("right")[0]
         inner = PlanLineage(self._leaf, self._outer | left.values).relation(part_of(query.java().plan()))
         conditions = part.expressions("condition")
-        rows = left.rows | inner.rows | self._expressions(left, inner).deciding(conditions, Kind.JOIN)
+        own = _decisions(part, self._expressions(left, inner), conditions, Kind.JOIN)
+        rows = _first(left.rows, inner.rows, own)
         return Relation((*left.columns, *inner.columns), rows, left.unknown | inner.unknown)
 
     def _union(self, part: PlanPart) -> Relation:
@@ -227,14 +245,15 @@ class PlanLineage:
             replace(same[0], value=merged(column.value for column in same))
             for same in zip(*(each.columns for each in inputs), strict=True)
         )
-        rows = NONE.union(*(each.rows for each in inputs))
+        rows = _first(*(each.rows for each in inputs))
         return Relation(columns, rows, frozenset[str]().union(*(each.unknown for each in inputs)))
 
     def _set_operation(self, part: PlanPart) -> Relation:
         """Return the rows of the left side that the right side has, or has not: all columns are compared."""
         left, right = (self.relation(child) for child in part.children)
-        compared = [column.value.deciding(Kind.FILTER) for side in (left, right) for column in side.columns]
-        return Relation(left.columns, (left.rows | right.rows).union(*compared), left.unknown | right.unknown)
+        columns = [*left.columns, *right.columns]
+        compared = _whole(part, NONE.union(*(column.value.deciding(Kind.FILTER) for column in columns)))
+        return Relation(left.columns, _first(left.rows, right.rows, compared), left.unknown | right.unknown)
 
     def _expand(self, part: PlanPart) -> Relation:
         below = self.relation(part.children[0])
@@ -270,7 +289,7 @@ class PlanLineage:
         return Relation(
             tuple(Column(str(own.fields.get("name", "")), -1 if own.id is None else own.id, result,
                          functions[0] if functions else None) for own in output),
-            deciding.union(*(each.rows for each in inputs)), frozenset[str]().union(*(each.unknown for each in inputs)),
+            _first(*(each.rows for each in inputs), _whole(part, deciding)), frozenset[str]().union(*(each.unknown for each in inputs)),
         )  # fmt: skip
 
     def _unknown(self, part: PlanPart) -> Relation:
@@ -291,7 +310,35 @@ class PlanLineage:
         marked = (
             replace(column, value=replace(column.value, unknown=column.value.unknown | reason)) for column in columns
         )
-        return Relation(tuple(marked), NONE.union(*(each.rows for each in inputs)), reason)
+        return Relation(tuple(marked), _first(*(each.rows for each in inputs)), reason)
+
+
+def _first(*decisions: Decisions) -> Decisions:
+    """Return several decisions as one; the earlier ones win."""
+    return {influence: decision for each in reversed(decisions) for influence, decision in each.items()}
+
+
+def _whole(node: PlanPart, influences: Influences) -> Decisions:
+    return dict.fromkeys(influences, Decision(node))
+
+
+def _decisions(
+    node: PlanPart, lineage: ExpressionLineage, conditions: Iterable[Expression], kind: Kind
+) -> Decisions:  # fmt: skip
+    """Return what the conditions of a node decide; each part of a conjunction is a condition."""
+    return _first(*(
+        dict.fromkeys(lineage.deciding([part], kind), Decision(node, part))
+        for condition in conditions
+        for part in _conjuncts(condition)
+    ))  # fmt: skip
+
+
+def _conjuncts(condition: Expression) -> Iterator[Expression]:
+    if condition.name != "And":
+        yield condition
+        return
+    for child in condition.children:
+        yield from _conjuncts(child)
 
 
 def _generated(generator: Expression, names: list[str], lineage: ExpressionLineage) -> list[Value]:

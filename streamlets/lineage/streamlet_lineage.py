@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from blueprint.settings.secret_sources import streamlet_secrets
 from streamlets.lineage.expression_places import ExpressionPlaces
 from streamlets.lineage.kinds import Kind
 from streamlets.lineage.model import ColumnLineage, ColumnPath, OutputLineage, StreamletLineage
-from streamlets.lineage.relations import Column, PlanLineage, Relation
+from streamlets.lineage.relations import PlanLineage, Relation
 from streamlets.lineage.values import CONSTANT, Influence, Source, Value
 from streamlets.plans.built_streamlet import BuiltStreamlet
 from streamlets.plans.empty_ports import BRANCHES
@@ -94,7 +94,8 @@ class _Reader:
         result = PlanLineage(leaf).relation(plan_of(frame))
         if base is None or not used:
             return result
-        return replace(result, rows=result.rows | base.rows, unknown=result.unknown | base.unknown)
+        rows = {**result.rows, **base.rows}
+        return replace(result, rows=rows, unknown=result.unknown | base.unknown)
 
     def _is_branch(self, part: PlanPart) -> bool:
         return part.name == "LogicalRelation" and self._built.directory_of(BRANCHES) in table_text(part, str)
@@ -121,19 +122,22 @@ class _Reader:
         return table_text(part, self._mask)
 
     def _output(
-        self, query: CheckedQuery, result: Relation, place_of: Callable[[Column], Any], outlet: str = "", sink: str = ""
+        self, query: CheckedQuery, result: Relation, places: ExpressionPlaces, outlet: str = "", sink: str = ""
     ) -> OutputLineage:
         whole = self._built.in_file(query.place.span) if query.place is not None else None
         columns: dict[ColumnPath, ColumnLineage] = {}
         for column in result.columns:
-            place = place_of(column) or whole
+            place = places.of(column) or whole
             for path, value in column.value.paths((column.name,)):
                 columns[path] = ColumnLineage(value.inputs, place, tuple(sorted(value.unknown)))
-        return OutputLineage(query.name, outlet, sink, columns, result.rows, whole, tuple(sorted(result.unknown)))
+        found = {influence: places.of_decision(decision) for influence, decision in result.rows.items()}
+        return OutputLineage(
+            query.name, outlet, sink, columns, frozenset(result.rows), whole, tuple(sorted(result.unknown)),
+            {influence: place for influence, place in found.items() if place is not None},
+        )  # fmt: skip
 
-    def _places(self, frame: Any) -> Callable[[Column], Any]:
-        places = ExpressionPlaces(frame, self._built.places, self._built.statements, self._built.in_file)
-        return lambda column: places.of(column)
+    def _places(self, frame: Any) -> ExpressionPlaces:
+        return ExpressionPlaces(frame, self._built.places, self._built.statements, self._built.in_file)
 
 
 def _sink(query: CheckedQuery, plan: StreamletPlan) -> str:

@@ -112,7 +112,7 @@ class Tracer:
         for influence in sorted(column.inputs, key=lambda each: each.order):
             yield self._input(streamlet, influence, column.place, left, decides=False)
         for influence in sorted(output.rows, key=lambda each: each.order):
-            yield self._input(streamlet, influence, output.place, left, decides=True)
+            yield self._input(streamlet, influence, output.place_of(influence), left, decides=True)
         if not column.inputs:
             origin = "a constant, or a count of records" if column.written else "the default of the contract"
             yield Step(origin, streamlet=streamlet.ref, place=column.place)
@@ -213,7 +213,8 @@ class Tracer:
         for influence in sorted(output.rows, key=lambda each: each.order):
             if self._is_of(influence, inlet, path):
                 name = f"the records of `{target}`" if outlet is not None else target
-                yield Step(name, influence.kind, streamlet.ref, place=output.place, decides=True, note=sink)
+                place = output.place_of(influence)
+                yield Step(name, influence.kind, streamlet.ref, place=place, decides=True, note=sink)
         for reason in output.unknown:
             yield Step("not known", streamlet=streamlet.ref, place=output.place, note=reason)
 

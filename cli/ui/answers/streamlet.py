@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.comparison.descriptor import DescribedStreamlet
+from blueprint.quantities import with_singulars
 from streamlets.runner.deployment import described
 from streamlets.runner.samples.reading import read_samples
 
@@ -40,8 +41,8 @@ def streamlet(served: Served, ref: str) -> dict[str, Any] | None:
         "outlets": {name: _port(port) for name, port in found.outlets.items()},
         "parameters": dict(found.parameters),
         "settings": {
-            "trigger": found.trigger,
-            **{f"triggers.{query}": trigger for query, trigger in found.triggers.items()},
+            "trigger": with_singulars(found.trigger) if found.trigger is not None else None,
+            **{f"triggers.{query}": with_singulars(trigger) for query, trigger in found.triggers.items()},
             "replicas": found.replicas,
             **{f"retry.{key}": value for key, value in found.retry.items()},
             **{f"spark.{key}": value for key, value in found.spark.items()},

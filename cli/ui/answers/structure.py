@@ -64,6 +64,11 @@ def picture_of(name: str, application: ApplicationDescriptor) -> Picture:
 def _streamlet(streamlet: DescribedStreamlet) -> dict[str, Any]:
     return {
         "class": streamlet.class_name,
+        "replicas": streamlet.replicas,
+        "real_time": all(
+            trigger is not None and trigger.startswith("real-time")
+            for trigger in (streamlet.trigger, *streamlet.triggers.values())
+        ),
         "inlets": {name: inlet.topic for name, inlet in streamlet.inlets.items()},
         "outlets": {name: outlet.topic for name, outlet in streamlet.outlets.items()},
     }

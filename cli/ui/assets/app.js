@@ -21,7 +21,7 @@ const VIEWS = { "": applicationView, topics: topicsView, "dead-letters": deadLet
 const VIEWS_OF_ONE = { streamlets: streamletView, topics: topicView };
 
 const main = document.getElementById("main");
-const page = { options: {}, live: null, view: null, problem: "" };
+const page = { options: {}, live: null, view: null, deleted: "" };
 
 export const address = (...parts) => "/" + parts.map(encodeURIComponent).join("/");
 
@@ -36,6 +36,7 @@ async function show() {
   if (page.live && page.live.id !== id) {
     page.live.close();
     page.live = null;
+    page.deleted = "";
   }
   try {
     page.options = await get("/api/applications");
@@ -49,7 +50,7 @@ async function show() {
     return;
   }
   if (id && !known.some((application) => application.id === id)) {
-    refuse(`There is no application “${id}”, or it has not run yet.`);
+    refuse(`There is no application “${id}” here.`);
     const { pathname } = location;
     setTimeout(() => location.pathname === pathname && !page.view && show(), 3000); // it may be starting
     return;
@@ -70,7 +71,15 @@ async function show() {
 
 function update(changed) {
   header();
-  if (page.live?.structure) page.view?.update?.(changed);
+  const deleted = page.live?.run.deleted ?? "";
+  if (deleted !== page.deleted) {
+    page.deleted = deleted;
+    if (deleted) {
+      page.view?.close?.();
+      page.view = null;
+      refuse(`${deleted} was deleted, with the topics and checkpoints in it. The application begins from scratch when it is started again.`);
+    } else show();
+  } else if (page.live?.structure) page.view?.update?.(changed);
 }
 
 function refuse(text) {
@@ -86,7 +95,7 @@ function header() {
     h("a", { href: address(id, ...(tab ? [tab] : [])), "data-key": `tab ${tab}`, "aria-current": section === tab ? "page" : null }, label)))));
   fill(document.getElementById("top"),
     h("a", { class: "brand", href: "/", "data-key": "brand" }, "Streamlets"),
-    id && h("span", { class: "row" }, h("strong", {}, id), live?.run.health ? runState(live.run) : null),
+    id && h("span", { class: "row" }, h("strong", {}, id), live?.run.health && !page.deleted ? runState(live.run) : null),
     tabs,
     h("span", { class: "space" }),
     id && h("span", { class: "quiet", id: "connection" }, live?.connected ? "live" : "connecting ..."),

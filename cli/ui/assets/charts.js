@@ -35,7 +35,7 @@ export function batchBars(batches, span) {
         return h("rect", { x: index * 10, y: from, width: 8, height: Math.max(0.3, height), fill: TONES[name] ?? TONES.other });
       }));
   });
-  const label = `the last ${batches.length} batches, at most ${span(top)}`;
+  const label = batches.length > 1 ? `the last ${batches.length} batches, at most ${span(top)}` : `the last batch, ${span(top)}`;
   return h("div", {}, h("svg", { class: "bars", viewBox: "0 0 600 60", preserveAspectRatio: "xMinYMax", role: "img", "aria-label": label }, bars),
     h("p", { class: "quiet row legend" }, label, phases.map((name) => {
       const square = h("span", { class: "square" });

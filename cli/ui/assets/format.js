@@ -8,6 +8,9 @@ const SHORT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFract
 export const count = (number) => (number === null || number === undefined ? "–" : WHOLE.format(number));
 export const short = (number) => (Math.abs(number) < 10000 ? WHOLE.format(Math.round(number)) : SHORT.format(number));
 
+/** Return a number with its noun; the plural has an s unless it is given. */
+export const counted = (number, noun, plural = `${noun}s`) => `${count(number)} ${number === 1 ? noun : plural}`;
+
 export function rate(number) {
   if (!number) return "0/s";
   return `${number < 10 ? number.toFixed(1) : short(number)}/s`;
@@ -29,7 +32,7 @@ export function span(seconds) {
   if (s < 120) return `${Math.round(s)} s`;
   if (s < 7200) return `${Math.round(s / 60)} min`;
   if (s < 172800) return `${Math.round(s / 3600)} h`;
-  return `${Math.round(s / 86400)} days`;
+  return counted(Math.round(s / 86400), "day");
 }
 
 export const now = () => Date.now() / 1000;

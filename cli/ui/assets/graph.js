@@ -1,7 +1,7 @@
 // The drawing of an application: the server has laid it out in cells, as for a terminal; here it becomes alive.
 
 import { fill, h } from "./dom.js";
-import { rate, short } from "./format.js";
+import { counted, rate, short } from "./format.js";
 import { backlogOf, busyOf, portRate, rateOf, sum, total } from "./live.js";
 import { shape, shown, tone } from "./states.js";
 
@@ -52,7 +52,7 @@ export class Graph {
     for (const wire of drawing.wires) this.svg.append(...this.wire(wire, kinds, drawing));
     for (const node of drawing.nodes) this.svg.append(node.kind === "streamlet" ? this.streamlet(node) : this.topic(node, topics));
     for (const label of this.labels) this.svg.append(label.text);
-    fill(this.node, drawing.nodes.length ? this.svg : h("p", { class: "quiet" }, "This application has not run yet."));
+    fill(this.node, drawing.nodes.length ? this.svg : h("p", { class: "quiet" }, ["This application has not run yet: start it with ", h("code", {}, "flow run"), "."]));
     this.setZoom(this.zoom);
   }
 
@@ -132,8 +132,8 @@ export class Graph {
     parts.backlog.textContent = backlog ? `${short(backlog)} waiting` : "";
     parts.marks.textContent = [dead && `✝${short(dead)}`, late && `late ${short(late)}`, restarts && `↻${restarts}`].filter(Boolean).join(" ");
     const known = [`${ref}: ${word}`, streamlet.reason, streamlet.waiting, busy !== null && `busy ${Math.round(busy * 100)} %`,
-      backlog ? `${short(backlog)} records wait` : "", dead && `${short(dead)} dead letters`, late && `${short(late)} late records`,
-      restarts && `${restarts} restarts`];
+      backlog ? `${short(backlog)} ${backlog === 1 ? "record waits" : "records wait"}` : "", dead && counted(dead, "dead letter"), late && counted(late, "late record"),
+      restarts && counted(restarts, "restart")];
     parts.title.textContent = known.filter(Boolean).join("; ");
   }
 

@@ -96,6 +96,16 @@ export function backlogOf(streamlet, inlet) {
   return counts.length ? sum(counts) : null;
 }
 
+/** Return the number of replicas that this run was asked for and the one of the blueprint; null for none. */
+export function replicasOf(live, ref) {
+  return { requested: live.streamlets[ref]?.replicas ?? null, planned: live.structure?.streamlets[ref]?.replicas ?? null };
+}
+
+/** Return whether a streamlet has queries whose tasks can be counted: a spout has none, and a real-time query has its own. */
+export function isScalable(live, ref) {
+  return live.streamlets[ref].units.some((unit) => unit.query) && live.structure?.streamlets[ref]?.real_time !== true;
+}
+
 /** Return the records per second at a port: its share of the records of each query. */
 export function portRate(streamlet, port) {
   return sum(streamlet.units.map((unit) => {

@@ -16,7 +16,7 @@ import pytest
 
 from streamlets.runner.events.history import EventHistory
 from streamlets.runner.events.publisher import Publisher
-from streamlets.runner.events.run_events import RunStarted
+from streamlets.runner.events.run_events import RunStarted, StreamletScaled
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
@@ -249,6 +249,156 @@ def test_no_page_breaks_a_rule_of_accessibility(browser: Any, server: Server, ru
     finally:
         run.change("running")
         visit.context.close()
+
+
+def test_a_slow_answer_is_asked_for_once(visit: Visit) -> None:
+    """Each page that asks again and again waits for its last answer, however long it takes."""
+    page = visit.open("/plant")
+    page.clock.install()
+    page.evaluate(
+        """() => {
+            const real = window.fetch;
+            window.waiting = {};
+            window.fetch = (path, ...more) => {
+                window.waiting[path] = (window.waiting[path] ?? 0) + 1;
+                return path === "/api/applications" ? real(path, ...more) : new Promise(() => {});
+            };
+        }"""
+    )
+    for link in ("a:text-is('Topics')", "a:text-is('Dead letters')", "a:text-is('Application')"):
+        page.click(f"header {link}")
+        page.wait_for_selector("main h1")
+        page.clock.run_for(30_000)
+    page.click("main td a:text-is('double')")
+    page.clock.run_for(60_000)
+    asked = page.evaluate("window.waiting")
+    del asked["/api/applications"]
+    assert {path.rpartition("/")[2].partition("?")[0] for path in asked} >= {"topics", "dead-letters", "samples", "source"}
+    assert {path: number for path, number in asked.items() if number > 1} == {}
+
+
+def _broken_letters(visit: Visit, replayed: int) -> Any:
+    """Open the dead letters of a server that has some; a replay is answered when the page sets `window.answer`."""
+    page = visit.open("/plant")
+    page.evaluate(
+        """replayed => {
+            const real = window.fetch;
+            const tally = { port: "double.out", streamlet: "double", reason: "n: it's null", waiting: 2, replayed: 0, first: 1, last: 2 };
+            const replay = { replayed: { "double.out": replayed }, broken: [{ port: "double.out", reason: "n: it's null", letters: 2 - replayed }], without_outlet: {} };
+            const json = (data) => new Response(JSON.stringify(data));
+            window.sent = [];
+            window.fetch = (path, options) => {
+                if (path.includes("/dead-letters")) return Promise.resolve(json({ counts: [tally], letters: [] }));
+                if (!path.endsWith("/actions")) return real(path, options);
+                window.sent.push(JSON.parse(options.body));
+                return new Promise((resolve) => { window.answer = () => resolve(json({ replay })); });
+            };
+        }""",
+        replayed,
+    )
+    page.click("header a:text-is('Dead letters')")
+    page.click("button:text-is('Replay ...')")
+    return page
+
+
+def test_a_replay_shows_that_it_works_and_then_asks(visit: Visit) -> None:
+    """The dialog is there before the answer; then it has the numbers and the whole command, as a shell reads it."""
+    page = _broken_letters(visit, 1)
+    page.wait_for_selector("dialog [role=status]:has-text('Comparing')")
+    assert not page.locator("dialog button:text-is('Replay')").is_visible()
+    page.evaluate("window.answer()")
+    page.wait_for_selector("dialog button:text-is('Replay')")
+    text = page.inner_text("dialog")
+    assert "1 record conforms now and is written" in text
+    assert "1 record still breaks the contract" in text
+    assert "flow dead-letters replay double.out --reason 'n: it'\\''s null'" in text
+    page.click("dialog button:text-is('Replay')")
+    page.wait_for_selector("dialog [role=status]:has-text('Waiting')")
+    page.evaluate("window.answer()")
+    page.wait_for_selector("dialog", state="detached")
+    assert [each.get("dry_run") for each in page.evaluate("window.sent")] == [True, None]
+
+
+def test_no_replay_is_offered_when_no_record_conforms(visit: Visit) -> None:
+    """The dialog says so, and can only be closed."""
+    page = _broken_letters(visit, 0)
+    page.evaluate("window.answer()")
+    page.wait_for_selector("dialog:has-text('No record conforms now')")
+    assert page.locator("dialog button:visible").all_inner_texts() == ["Close"]
+
+
+def test_only_streamlets_with_queries_can_be_scaled(visit: Visit, run: FakeRun) -> None:
+    """The dialog has the present number and the command; of a paused streamlet it says when the new one counts."""
+    page = visit.open("/plant/streamlets/feed")
+    page.wait_for_selector("button:text-is('Pause')")
+    assert page.locator("button:text-is('Scale')").count() == 0
+    page = visit.open("/plant/streamlets/double")
+    page.click("button:text-is('Scale')")
+    assert "None are set" in page.inner_text("dialog")
+    page.fill("#replicas", "1001")
+    page.click("dialog button:text-is('Scale')")
+    page.wait_for_selector("dialog .bad:has-text('whole number from 1 to 1,000')")
+    page.fill("#replicas", "3")
+    assert "flow scale double 3." in page.inner_text("dialog")
+    assert "Its running batch is committed" in page.inner_text("dialog")
+    page.click("dialog button:text-is('Scale')")
+    page.wait_for_selector("dialog", state="detached")
+    assert (run.requests[-1].command, run.requests[-1].replicas) == ("scale", 3)
+    run.change("paused")
+    run.events.publish(StreamletScaled(time.time(), "double", 3, "asked"))
+    page.wait_for_selector("main button:text-is('Resume')")
+    page.click("button:text-is('Scale')")
+    text = page.inner_text("dialog")
+    assert "“double” is paused. It has the new number of replicas when it is resumed" in text
+    assert "Now: 3, for this run; the blueprint sets none." in text
+    assert page.input_value("#replicas") == "3"
+    run.change("running")
+
+
+def test_counts_of_one_are_singular(visit: Visit, run: FakeRun) -> None:
+    """One batch, one match, one record."""
+    page = visit.open("/plant/streamlets/double")
+    page.wait_for_selector("main .state")
+    page.reload()
+    run.progress(77)
+    page.wait_for_selector("svg.bars")
+    assert page.get_attribute("svg.bars", "aria-label") == "the last batch, 0.5 s"
+
+
+def test_a_long_name_does_not_widen_the_page(visit: Visit, run: FakeRun) -> None:
+    """Words that are wider than a telephone are broken."""
+    run.change("backing-off", "KeyError: '" + "a_very_long_name." * 30 + "'", retry_in=300.0)
+    try:
+        for path in ("/plant", "/plant/events", "/plant/streamlets/double"):
+            page = visit.open(path)
+            page.wait_for_selector("text=a_very_long_name")
+            page.set_viewport_size({"width": 400, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= 400, path
+    finally:
+        run.change("running")
+
+
+def test_a_run_that_has_ended_offers_no_action_on_it(tmp_path: Path, browser: Any) -> None:
+    """No button that could only be refused; when the state directory is deleted, the page says so."""
+    blueprint = write(KINDS["mixed"], tmp_path / "plant")
+    run = FakeRun(blueprint)
+    run.end()
+    server = Server(blueprint.parent, tmp_path)
+    try:
+        visit = Visit(browser, server)
+        page = visit.open("/plant")
+        page.wait_for_selector("a[data-name=double]")
+        assert page.locator("button:text-is('Stop the application')").count() == 0
+        page = visit.open("/plant/streamlets/double")
+        page.wait_for_selector("main .state")
+        assert page.locator("button:text-is('Pause')").count() == 0
+        shutil.rmtree(run.state.directory)
+        page.wait_for_selector(f"main p:has-text('{run.state.directory} was deleted')")
+        run = FakeRun(blueprint)
+        page.wait_for_selector("main h1:text-is('double')")
+        run.end()
+    finally:
+        server.stop()
 
 
 def test_a_page_waits_for_an_application_that_is_starting(tmp_path: Path, browser: Any) -> None:

@@ -1,4 +1,4 @@
-"""The lineage of the kiosk, built once with the Spark of the tests."""
+"""The lineage of the kiosk and of other small applications, built once with the Spark of the tests."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ KIOSK = Path(__file__).parent / "kiosk"
 
 
 @cache
-def build(spark: SparkSession) -> ApplicationLineage:
-    """Return the lineage of the kiosk, which is built once for all tests of a process.
+def build(spark: SparkSession, directory: Path = KIOSK) -> ApplicationLineage:
+    """Return the lineage of an application, which is built once for all tests of a process.
 
     Arguments:
         spark: the session of the tests.
+        directory: the application; default: the kiosk.
     """
     collector = LineageCollector()
-    with TemporaryDirectory() as directory:
+    with TemporaryDirectory() as scratch:
         verification = verify(
-            source_at(KIOSK / "blueprint.conf"),
+            source_at(directory / "blueprint.conf"),
             catalog=ProjectCatalog(),
             environment=os.environ,
             working_directory=Path.cwd(),
-            logic=LogicChecker(spark, Path(directory), observe=collector),
+            logic=LogicChecker(spark, Path(scratch), observe=collector),
         )
     assert verification.plan is not None, verification.diagnostics
     return ApplicationLineage(verification.plan, collector.streamlets)

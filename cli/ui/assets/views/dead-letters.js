@@ -1,8 +1,10 @@
 // Records that broke a contract: by reason, with samples, and replayed.
 
-import { confirmed } from "../actions.js";
+import { confirmed, quoted, sameAs } from "../actions.js";
 import { fill, h } from "../dom.js";
-import { clock, count } from "../format.js";
+import { clock, count, counted } from "../format.js";
+import { sum } from "../live.js";
+import { repeatedly } from "../repeated.js";
 import { api, get, post } from "../server.js";
 
 export function deadLettersView({ live, options }) {
@@ -23,37 +25,43 @@ export function deadLettersView({ live, options }) {
   function draw(found) {
     fill(counts, found.counts.length ? h("table", {}, h("thead", {}, h("tr", {}, ["port", "reason", "waiting", "replayed", "last", ""].map((label) => h("th", { scope: "col" }, label)))),
       h("tbody", {}, found.counts.map((each) => h("tr", { class: each.port === chosen.port && each.reason === chosen.reason ? "chosen" : null },
-        h("td", {}, each.port), h("td", {}, h("button", { "data-key": `${each.port} ${each.reason}`, onclick: () => { chosen = { port: each.port, reason: each.reason }; load(); } }, each.reason)),
+        h("td", {}, each.port), h("td", {}, h("button", { "data-key": `${each.port} ${each.reason}`, onclick: () => { chosen = { port: each.port, reason: each.reason }; polling.now(); } }, each.reason)),
         h("td", { class: "number" }, count(each.waiting)), h("td", { class: "number" }, count(each.replayed)), h("td", {}, clock(each.last)),
-        h("td", {}, each.waiting ? h("button", { disabled: options.read_only, "data-key": `replay ${each.port} ${each.reason}`, onclick: () => replay(each) }, "Replay") : null))))) : h("p", { class: "quiet" }, "No dead letters."));
+        h("td", {}, each.waiting ? h("button", { disabled: options.read_only, title: options.read_only ? "This page is read-only" : null, "data-key": `replay ${each.port} ${each.reason}`, onclick: () => replay(each) }, "Replay ...") : null))))) : h("p", { class: "quiet" }, "No dead letters."));
     fill(samples, found.letters.map((letter) => h("div", { class: "record" }, h("div", {}, clock(letter.time), ` ${letter.port}, ${letter.origin}${letter.replayed ? ", replayed" : ""}`),
       h("div", { class: "bad" }, letter.reason), h("pre", {}, JSON.stringify(letter.record)))));
   }
 
-  async function replay(each) {
-    const wanted = { action: "replay", port: each.port, reason: each.reason };
-    let preview;
-    try {
-      preview = (await post(api(live.id, "actions"), { ...wanted, dry_run: true })).replay;
-    } catch (error) {
-      return fill(samples, h("p", { class: "bad", role: "alert" }, error.message));
-    }
+  function replay({ port, reason }) {
+    const wanted = { action: "replay", port, reason };
+    const ask = (more) => post(api(live.id, "actions"), { ...wanted, ...more }).then((answer) => answer.replay);
     confirmed({
-      title: `Replay dead letters of ${each.port}`,
-      body: [h("p", {}, `${count(Object.values(preview.replayed).reduce((sum, number) => sum + number, 0))} records conform now and are written to the topic, each once.`),
-        preview.broken.map((broken) => h("p", {}, `${broken.letters} still break the contract: ${broken.reason}`)),
-        h("p", { class: "quiet" }, "The same as ", h("code", {}, `flow dead-letters replay ${each.port}`), ".")],
-      button: "Replay",
-      run: () => post(api(live.id, "actions"), wanted),
+      title: `Replay dead letters of ${port}`,
+      waiting: "Comparing the records with the contract as it is in the project now ...",
+      prepare: async () => question(await ask({ dry_run: true }), wanted),
+      run: () => ask(),
       done: "Replayed",
-      then: load,
+      then: polling.now,
     });
   }
 
-  load();
-  const timer = setInterval(load, 5000);
+  const polling = repeatedly(load, 5);
   return {
     node: h("div", {}, h("div", { class: "row" }, h("h1", {}, "Dead letters")), h("section", { class: "card" }, counts), h("section", { class: "card" }, h("h2", {}, "Samples"), samples)),
-    close: () => clearInterval(timer),
+    close: polling.close,
+  };
+}
+
+/** Return what a replay would do; a button only if it would do something. */
+function question(preview, { port, reason }) {
+  const conforming = sum(Object.values(preview.replayed));
+  const homeless = sum(Object.values(preview.without_outlet));
+  const broken = preview.broken.map((each) => h("p", {}, `${counted(each.letters, "record still breaks", "records still break")} the contract: ${each.reason}`));
+  const lost = homeless ? h("p", {}, `${counted(homeless, "record has", "records have")} no port any more.`) : null;
+  if (!conforming) return { body: [h("p", {}, "No record conforms now, so there is nothing to replay."), broken, lost] };
+  return {
+    body: [h("p", {}, `${counted(conforming, "record conforms now and is", "records conform now and are")} written to the topic, each once.`), broken, lost,
+      sameAs(`flow dead-letters replay ${quoted(port)} --reason ${quoted(reason)}`)],
+    button: "Replay",
   };
 }

@@ -1,7 +1,7 @@
 // The events of the last runs, with filters.
 
 import { fill, h } from "../dom.js";
-import { clock } from "../format.js";
+import { clock, counted } from "../format.js";
 import { api, get } from "../server.js";
 
 /** Return events as a list: the time, then the lines. */
@@ -26,7 +26,7 @@ export function eventsView({ live }) {
     const wanted = choice.text.value.trim().toLowerCase();
     const levels = { "": ["info", "warning", "error"], warning: ["warning", "error"], error: ["error"] }[choice.level.value];
     const fitting = all.filter((event) => levels.includes(event.level) && event.lines.join("\n").toLowerCase().includes(wanted));
-    fill(list, h("p", { class: "quiet" }, `${fitting.length} of ${all.length} events, newest first`), eventList(fitting.slice(-500).reverse()));
+    fill(list, h("p", { class: "quiet" }, `${fitting.length} of ${counted(all.length, "event")}, newest first`), eventList(fitting.slice(-500).reverse()));
   }
   return { node: h("div", {}, h("div", { class: "row" }, h("h1", {}, "Events"), choice.level, choice.text), h("section", { class: "card" }, list)), update: draw };
 }

@@ -3,6 +3,7 @@
 import { confirmed } from "../actions.js";
 import { fill, h } from "../dom.js";
 import { clock, count } from "../format.js";
+import { repeatedly } from "../repeated.js";
 import { api, get, post } from "../server.js";
 
 /** Return a section about a streamlet that is a spout or a batch source; it stays empty for others. */
@@ -46,10 +47,9 @@ export function sourceView({ live, options, ref }) {
       title: `Retry task ${entry.number}`, body: [h("p", {}, `“${ref}” reads it again as a new task, when the application runs.`),
         h("p", { class: "quiet" }, "The same as ", h("code", {}, `flow tasks retry ${ref} --task ${entry.number}`), ".")],
       button: "Retry", run: () => post(api(live.id, "actions"), { action: "retry", streamlet: ref, task: entry.number }),
-      done: "Retry: accepted", then: draw }) }, "Retry");
+      done: "Retry: accepted", then: polling.now }) }, "Retry");
   }
 
-  draw();
-  const timer = setInterval(draw, 10000);
-  return { node: section, close: () => clearInterval(timer) };
+  const polling = repeatedly(draw, 10);
+  return { node: section, close: polling.close };
 }

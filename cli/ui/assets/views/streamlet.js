@@ -4,8 +4,9 @@ import { actionButton } from "../actions.js";
 import { batchBars, chart } from "../charts.js";
 import { fill, h } from "../dom.js";
 import { clock, count, now, rate, short, span } from "../format.js";
-import { backlogOf, busyOf, portRate, rateOf, sum, total } from "../live.js";
+import { backlogOf, busyOf, isScalable, portRate, rateOf, sum, total } from "../live.js";
 import { placeOf } from "../places.js";
+import { repeatedly } from "../repeated.js";
 import { api, get } from "../server.js";
 import { shown, state } from "../states.js";
 import { eventList } from "./events.js";
@@ -15,7 +16,7 @@ import { contractTree } from "./topic.js";
 export function streamletView({ live, options, name: ref, address }) {
   const now_ = h("div");
   const charts = h("div", { class: "cards" });
-  const range = h("select", { "aria-label": "Time", onchange: () => draw() }, h("option", { value: 3600 }, "the last hour"), h("option", { value: 86400 }, "the last day"));
+  const range = h("select", { "aria-label": "Time", onchange: () => polling.now() }, h("option", { value: 3600 }, "the last hour"), h("option", { value: 86400 }, "the last day"));
   const described = h("div", {}, h("p", { class: "quiet" }, "Loading ..."));
   const happened = h("section", { class: "card" });
   const source = sourceView({ live, options, ref });
@@ -27,7 +28,7 @@ export function streamletView({ live, options, name: ref, address }) {
     fill(now_,
       h("div", { class: "row" }, h("h1", {}, ref), state(shown(each)), h("span", { class: "quiet" }, `for ${span(now() - each.since)}`),
         h("span", { class: "space" }), each.state === "paused" ? actionButton({ live, options }, "resume", ref) : actionButton({ live, options }, "pause", ref),
-        actionButton({ live, options }, "restart", ref), actionButton({ live, options }, "scale", ref)),
+        actionButton({ live, options }, "restart", ref), isScalable(live, ref) ? actionButton({ live, options }, "scale", ref) : null),
       each.waiting ? h("div", { class: "card notice" }, each.waiting) : null,
       each.units.filter((unit) => unit.cause && unit.state !== "running").map((unit) => cause(unit)),
       each.units.filter((unit) => unit.running_batch?.stuck).map((unit) => h("div", { class: "card error" },
@@ -108,11 +109,10 @@ export function streamletView({ live, options, name: ref, address }) {
     }
   }
 
-  draw();
-  const timer = setInterval(draw, 10000);
+  const polling = repeatedly(draw, 10);
   if (live.structure) queueMicrotask(update);
   return { node: h("div", {}, now_, h("section", { class: "card" }, h("div", { class: "row" }, h("h2", {}, "Over time"), range), charts), source.node, described, happened),
-    update, close: () => { clearInterval(timer); source.close(); } };
+    update, close: () => { polling.close(); source.close(); } };
 }
 
 const CHARTS = [

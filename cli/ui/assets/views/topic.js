@@ -1,7 +1,8 @@
 // A topic: its contracts as trees, who reads it and how far, and its last records.
 
 import { fill, h } from "../dom.js";
-import { bytes, clock, count, short, span } from "../format.js";
+import { bytes, clock, count, counted, short, span } from "../format.js";
+import { repeatedly } from "../repeated.js";
 import { api, get } from "../server.js";
 
 /** Return the type of an Avro schema in words, and the record in it, if there is one. */
@@ -68,7 +69,7 @@ export function topicView({ live, options, name }) {
     if (!options.records) return fill(records, h("p", { class: "quiet" }, "This server shows no records."));
     try {
       const found = await get(`${api(live.id, "topics", name, "records")}?count=50&containing=${encodeURIComponent(search.value.trim())}`);
-      fill(records, h("p", { class: "quiet" }, search.value.trim() ? `${found.matching} of the last ${found.searched} records match` : `the last ${found.records.length} records, newest first`),
+      fill(records, h("p", { class: "quiet" }, search.value.trim() ? `${counted(found.matching, "match", "matches")} in the last ${counted(found.searched, "record")}` : recent(found.records.length)),
         found.invalid.map((line) => h("p", { class: "bad" }, `not a record: ${line}`)),
         found.records.map((record) => h("pre", { class: "record" }, JSON.stringify(record, null, 1).replace(/\n\s*/g, " "))));
     } catch (error) {
@@ -76,13 +77,13 @@ export function topicView({ live, options, name }) {
     }
   }
 
-  load();
+  const polling = repeatedly(load, 5);
   loadRecords();
-  const timer = setInterval(load, 5000);
   return {
     node: h("div", {}, head, h("section", { class: "card" }, h("div", { class: "row" }, h("h2", {}, "Last records"), search, h("button", { onclick: () => loadRecords() }, "Read again")), records)),
-    close: () => clearInterval(timer),
+    close: polling.close,
   };
 }
 
+const recent = (number) => (number > 1 ? `the last ${number} records, newest first` : number ? "the only record" : "No records.");
 const figure = (value, label) => h("div", {}, h("b", {}, value), h("span", { class: "quiet" }, label));

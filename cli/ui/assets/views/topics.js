@@ -2,6 +2,7 @@
 
 import { fill, h } from "../dom.js";
 import { bytes, clock, count } from "../format.js";
+import { repeatedly } from "../repeated.js";
 import { api, get } from "../server.js";
 
 export function topicsView({ live, address }) {
@@ -18,7 +19,6 @@ export function topicsView({ live, address }) {
       fill(box, h("p", { class: "bad" }, error.message));
     }
   }
-  load();
-  const timer = setInterval(load, 5000);
-  return { node: h("div", {}, h("div", { class: "row" }, h("h1", {}, "Topics")), h("section", { class: "card" }, box)), close: () => clearInterval(timer) };
+  const polling = repeatedly(load, 5);
+  return { node: h("div", {}, h("div", { class: "row" }, h("h1", {}, "Topics")), h("section", { class: "card" }, box)), close: polling.close };
 }
