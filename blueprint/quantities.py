@@ -109,7 +109,7 @@ class MemorySize:
     bytes: int
 
     def __str__(self) -> str:
-        return f"{self.bytes} bytes"
+        return f"{self.bytes} {'byte' if self.bytes == 1 else 'bytes'}"
 
 
 _SHORTEST_BACKOFF = Duration(10 * 10**6)

@@ -16,6 +16,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def in_seconds(number: float) -> str:
+    """Return seconds as people have set them: `1 second`, `0.5 seconds`."""
+    return f"{number:g} {'second' if number == 1 else 'seconds'}"
+
+
 def span(seconds: float) -> str:
     """Return a duration in its two largest units, such as `2 min 5 s`."""
     whole = max(0, round(seconds))

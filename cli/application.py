@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from blueprint.catalog import Catalog
     from blueprint.comparison.findings import Against, AgainstOf
     from blueprint.core_settings import ApplicationSettings
-    from blueprint.logic import LogicCheck
     from blueprint.hocon import Layer
+    from blueprint.logic import LogicCheck
     from blueprint.model.source import Source
     from blueprint.verification.verify import Verification
 

@@ -9,6 +9,7 @@ import difflib
 import math
 
 from blueprint.avro.model import Logical
+from blueprint.wording import counted
 
 LOGICAL_TYPES: dict[str, tuple[str, ...]] = {
     "decimal": ("bytes", "fixed"),
@@ -69,7 +70,7 @@ def _decimal(size: int | None, precision: object, scale: object) -> Logical | st
     if scale > precision:
         return f"its scale {scale} is greater than its precision {precision}"
     if size is not None and precision > digits_of_fixed(size):
-        return f"{size} bytes hold {digits_of_fixed(size)} digits, not {precision}"
+        return f"{counted(size, 'byte holds', 'bytes hold')} {counted(digits_of_fixed(size), 'digit')}, not {precision}"
     return Logical("decimal", precision, scale)
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from blueprint.drawing.layout import Box, Layout, Size, layout
+from blueprint.drawing.layout import Box, Layout, Size
+from blueprint.drawing.packing import packed_layout
 from blueprint.drawing.picture import Node, Picture
 from blueprint.drawing.terminal import columns_of
 
 _ACROSS, _DOWN = 9, 14
+_WIDEST = 170
+"""The cells to which parts that are not connected are drawn side by side."""
+
 """The size of a cell of the layout, in pixels."""
 
 # Every rule names the class of the drawing, because notebooks put SVG into a page with other elements.
@@ -35,7 +39,7 @@ def svg(picture: Picture) -> str:
         else Size(columns_of(node.name), 1)
         for node in picture.nodes
     }
-    plan = layout(sizes, *picture.lines)
+    plan = packed_layout(sizes, *picture.lines, widest=_WIDEST)
     width, height = plan.width * _ACROSS + 2, plan.height * _DOWN + 2
     body = [*_wires(plan, picture), *(_node(plan.boxes[node.id], node) for node in picture.nodes)]
     size = f'width="{width}" height="{height}" viewBox="-1 -1 {width} {height}"'

@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from blueprint.drawing.layout import Box, Layout, Size, Wire, layout
+from blueprint.drawing.packing import packed_layout
 from blueprint.drawing.picture import Node, Picture
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
@@ -41,13 +42,14 @@ def terminal(picture: Picture, *, width: int | None = None, ascii_only: bool = F
 
     Arguments:
         picture: what to draw.
-        width: available columns, None for no limit. A wider drawing is replaced by an outline.
+        width: available columns, None for no limit. Parts that are not connected are in rows then, and a drawing that
+            is still wider is replaced by an outline.
         ascii_only: use `-`, `|` and `+` instead of box-drawing characters.
     """
     if not picture.nodes:
         return "nothing to draw: the application has no streamlets and no topics"
     sizes = {node.id: _size(node) for node in picture.nodes}
-    plan = layout(sizes, *picture.lines)
+    plan = layout(sizes, *picture.lines) if width is None else packed_layout(sizes, *picture.lines, widest=width)
     if width is not None and plan.width > width:
         return f"{_outline(picture)}\n\n(the drawing needs {plan.width} columns, the terminal has {width})"
     return _draw(picture, plan, _ASCII if ascii_only else _UNICODE)

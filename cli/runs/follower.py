@@ -78,11 +78,23 @@ def send(state: StateDirectory, request: Request, timeout: float | None = None) 
     try:
         answer = ask(state, request, patience=min(_ANSWER_TIMEOUT, timeout or _ANSWER_TIMEOUT), sleep=sleep)
     except RunnerGoneError as error:
-        fail(str(error), "run `flow status` to see how it ended, or start it with `flow run`")
+        fail(*_not_running(state, request, str(error)))
     except StateError as error:
         fail(str(error), error.help)
     if answer.refused:
         fail(answer.refused)
+
+
+def _not_running(state: StateDirectory, request: Request, problem: str) -> tuple[str, str]:
+    """Return the message that no run takes a request, and the help."""
+    from streamlets.runner.state_directory.directory import is_application
+
+    ran = is_application(state.directory)
+    message = problem if ran else f"{state.application} has not run yet"
+    help = f"{'run `flow status` to see how it ended, or ' if ran else ''}start it with `flow run`"
+    if request.command == "scale":
+        help += f", which begins with `flow.streamlets.{request.streamlet}.replicas` of the blueprint"
+    return message, help
 
 
 class Follower:

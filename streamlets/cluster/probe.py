@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.wording import counted
+from blueprint.wording import counted, span
 from streamlets.checks import Check, State
 from streamlets.cluster import task
 from streamlets.cluster.task import Question, digest_of, version_of
@@ -225,7 +225,7 @@ def _clocks(answers: Sequence[Answer]) -> Iterator[Problem]:
         if (skew := answer.get("clock", 0.0)) > SKEW:
             yield (
                 State.WARNING,
-                f"{_who([answer])}: the clock differs from the runner's by {skew:.0f} seconds",
+                f"{_who([answer])}: the clock differs from the runner's by {span(skew)}",
                 "synchronize the clocks of all machines, for example with chrony",
             )
 

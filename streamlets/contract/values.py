@@ -12,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Map, Primitive, Record, Schema, Union
 from blueprint.avro.spark_types import member, optional
 from blueprint.spelling import suggestion
+from blueprint.wording import counted
 from streamlets.contract.decimals import EXACT
 from streamlets.contract.defaults import default_value
 
@@ -175,7 +176,7 @@ def leaf_value(value: object, schema: Schema, path: str) -> object:
             return bytes(value)
         case Fixed(size=size, name=name), bytes() | bytearray():
             if len(value) != size:
-                raise _error(path, f"{len(value)} bytes, expected {size} for `{name}`")
+                raise _error(path, f"{counted(len(value), 'byte')}, expected {size} for `{name}`")
             return bytes(value)
         case _:
             expected = schema.type if isinstance(schema, Primitive) else "bytes"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from blueprint.plan import ApplicationPlan
-from blueprint.wording import counted
+from blueprint.wording import counted, span
 from streamlets.artifacts.connectors import available_jars_of, jars_of
 from streamlets.artifacts.maven import ArtifactError, name_and_version, spark_jars
 from streamlets.channels.registry import CHANNEL_TYPES
@@ -53,7 +53,7 @@ def state_directory(directory: Path) -> Iterator[Check]:
     yield _disk(place)
     skew = max(before - changed, changed - after, 0.0)
     if skew > _SKEW:
-        detail = f"the clocks of this machine and of the file system of {place} differ by {skew:.0f} seconds"
+        detail = f"the clocks of this machine and of the file system of {place} differ by {span(skew)}"
         yield Check("clock", State.WARNING, detail, "synchronize the clocks of both machines, for example with chrony")
     else:
         yield Check("clock", State.OK, "the clock of the file system agrees")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.catalog import SinkOption
+from blueprint.wording import counted
 from streamlets.egress.errors import KeysError
 from streamlets.part_files import write_part_files
 from streamlets.storage.crash import crash_point
@@ -101,7 +102,8 @@ def unique(sink: str, records: ds.Dataset, keys: tuple[str, ...]) -> ds.Dataset:
             different += 1  # compared as text, in which NaN is equal to NaN
     if different:
         raise KeysError(
-            f"{sink}: {different:,} records of the batch have the keys of another one, and other values; set "
+            f"{sink}: {counted(different, 'record of the batch has', 'records of the batch have')} the keys of another "
+            "one, and other values; set "
             "`options.sequence-by` to the column that orders them"
         )
     return ds.dataset(table.take(sorted(first.values())))

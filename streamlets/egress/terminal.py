@@ -104,7 +104,8 @@ class TerminalWriter:
         from rich.table import Table
         from rich.text import Text
 
-        more = "" if len(shown) <= self.rows else f", the first {self.rows} rows"
+        first = "the first row" if self.rows == 1 else f"the first {self.rows} rows"
+        more = f", {first}" if len(shown) > self.rows else ""
         table = Table()
         for column in rows.schema.fields:
             numeric = column.dataType.typeName() in ("integer", "long", "float", "double", "decimal")

@@ -10,7 +10,7 @@ from blueprint.diagnostics import Span
 from streamlets.api.source_location import SourceLocation
 from streamlets.lineage.relations import Column, Decision
 from streamlets.plans import syntax
-from streamlets.plans.frame_origins import ancestors, origin
+from streamlets.plans.frame_origins import ancestors, grouping_before, origin
 from streamlets.plans.places import Places
 from streamlets.spark.plan_json import Expression
 
@@ -62,7 +62,7 @@ class ExpressionPlaces:
             place = self._recorded(expression)
             if place is not None:
                 return self._in_file(place.span)
-        return self._of_frame(re.escape(decision.node.text))
+        return self._of_frame(re.escape(decision.node.text), grouping=True)
 
     def _recorded(self, expression: Expression) -> SourceLocation | None:
         """Return the place that Spark has recorded of an expression."""
@@ -99,14 +99,21 @@ class ExpressionPlaces:
             return SourceLocation(place.file, place.line + below, 0, place.line + below, 1)
         return None
 
-    def _of_frame(self, pattern: str) -> Span | None:
-        """Return the call that made the first DataFrame whose plan has a pattern."""
+    def _of_frame(self, pattern: str, *, grouping: bool = False) -> Span | None:
+        """Return the call that made the first DataFrame whose plan has a pattern.
+
+        Arguments:
+            pattern: a regular expression.
+            grouping: whether `groupBy` is the call that is meant, and not the one that aggregates the groups.
+        """
         mark = re.compile(pattern)
         first: DataFrame | None = None
         for frame in ancestors(self._frame):
             if mark.search(self._plan(frame)):
                 first = frame
         created = origin(first) if first is not None else None
+        if grouping and created is not None and (groups := grouping_before(first)) is not None:
+            created = groups
         place = self._places.own(created.place) if created is not None else None
         return self._in_file(place.span) if place is not None else None
 

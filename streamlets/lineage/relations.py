@@ -289,7 +289,8 @@ class PlanLineage:
         return Relation(
             tuple(Column(str(own.fields.get("name", "")), -1 if own.id is None else own.id, result,
                          functions[0] if functions else None) for own in output),
-            _first(*(each.rows for each in inputs), _whole(part, deciding)), frozenset[str]().union(*(each.unknown for each in inputs)),
+            _first(*(each.rows for each in inputs), _whole(part, deciding)),
+            frozenset[str]().union(*(each.unknown for each in inputs)),
         )  # fmt: skip
 
     def _unknown(self, part: PlanPart) -> Relation:

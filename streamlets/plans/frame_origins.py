@@ -74,6 +74,15 @@ def ancestors(frame: DataFrame) -> Iterator[DataFrame]:
             waiting.extend(_parents(current))
 
 
+def grouping_before(frame: object) -> Origin | None:
+    """Return the origin of the grouping from which a frame was created; None without one."""
+    from pyspark.sql import DataFrame
+
+    created = origin(frame)
+    parents = [parent for parent in created.parents if not isinstance(parent, DataFrame)] if created is not None else []
+    return next((own for parent in parents if (own := origin(parent)) is not None), None)
+
+
 def _parents(frame: object) -> Iterator[DataFrame]:
     """Yield the nearest DataFrames from which a frame was created; groupings between them do not have a plan."""
     from pyspark.sql import DataFrame

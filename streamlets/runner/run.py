@@ -29,6 +29,7 @@ from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.events.unit_events import UnitWarned
 from streamlets.runner.events.view import View
 from streamlets.runner.hosts import Host, HostContext
+from streamlets.runner.inbox import ENDING, Inbox, cause_of_end, take_events
 from streamlets.runner.kinds import on_spark, open_hosts, require_kinds
 from streamlets.runner.maintenance import maintaining
 from streamlets.runner.observer import Observer, observing
@@ -56,11 +57,6 @@ FAILED = 1
 
 # The loop wakes at least this often (seconds), to check the JVM and to notice the end of a query that was not reported.
 _LOOK_EVERY = 5.0
-
-_ENDING = ("stop", "stop-now", "upgrade")
-
-
-_Inbox = SimpleQueue[Fact | Request]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +131,7 @@ def run(
     require_kinds(plan)
     plan = with_version(plan)
     secrets = secrets_of_process(plan, os.environ)
-    inbox: _Inbox = SimpleQueue()
+    inbox: Inbox = SimpleQueue()
     supervising = threading.Event()
 
     def stop_now(name: str) -> None:
@@ -186,7 +182,7 @@ def run(
                 hosts = open_hosts(context, options.isolation or plan.settings.isolation)
             take_signals()  # Spark has installed its own handler
             try:
-                reason = _cause_of_end(inbox, requests=False)
+                reason = cause_of_end(inbox, requests=False)
                 if reason:
                     code = ALL_ENDED
                 else:
@@ -198,7 +194,7 @@ def run(
                     code, reason, clean = supervision.run()
             finally:
                 hosts.stop()
-            if clean and (left := resources.release(lambda: _cause_of_end(inbox))):
+            if clean and (left := resources.release(lambda: cause_of_end(inbox))):
                 code, reason = FAILED, left
         except _StoppedTwiceError:
             code, reason = ALL_ENDED, "stopped while Spark was starting"
@@ -265,22 +261,6 @@ def _reset(state: StateDirectory, names: tuple[str, ...], channels: Iterable[Cha
         ) from error
 
 
-def _cause_of_end(inbox: _Inbox, *, requests: bool = True) -> str:
-    """Return why a run is to end that has not looked at its inbox, empty if it is not. The inbox keeps everything.
-
-    Arguments:
-        requests: whether requests of other terminals count, not only signals.
-    """
-    waiting: list[Fact | Request] = []
-    while not inbox.empty():
-        waiting.append(inbox.get())
-    for fact in waiting:
-        inbox.put(fact)
-    signals = (fact.cause for fact in waiting if isinstance(fact, (Drain, StopNow)))
-    ending = (fact.cause for fact in waiting if isinstance(fact, Request) and fact.command in _ENDING)
-    return next(signals, "") or (next(ending, "") if requests else "")
-
-
 class _StoppedTwiceError(BaseException):
     """A second signal while Spark is starting; raised in the signal handler to interrupt the main thread."""
 
@@ -293,7 +273,7 @@ class _Supervision:
     options: RunOptions
     topics: Mapping[str, TopicResource]
     hosts: Host
-    inbox: _Inbox
+    inbox: Inbox
     events: Publisher
     log: RunLog
     status: StatusFile
@@ -306,6 +286,8 @@ class _Supervision:
         plan, options = self.plan, self.options
         _reset(options.state, options.reset, channels_of(plan, options.state).values())
         store_descriptor(options.state, plan)
+        for event in take_events(self.inbox):  # what happened before the first unit starts is reported before
+            self.events.publish(event)
         supervisor = Supervisor(
             self.hosts.units,
             dependencies_of(plan),
@@ -346,7 +328,7 @@ class _Supervision:
                 pass
             else:
                 if isinstance(fact, Request):
-                    reason = reason or (fact.cause if fact.command in _ENDING else "")
+                    reason = reason or (fact.cause if fact.command in ENDING else "")
                     self.orders.carry_out(fact, supervisor)
                 elif not self._repeated(fact):
                     if isinstance(fact, (Drain, StopNow)):  # a signal

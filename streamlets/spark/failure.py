@@ -12,6 +12,7 @@ from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Literal
 
+from blueprint.wording import counted
 from streamlets.spark.explanations import explained, is_disturbance
 from streamlets.spark.fatal import fatal
 
@@ -155,7 +156,8 @@ def _clean(cause: str) -> str:
     first, newline, more = _SQLSTATE.sub("", cause).strip().partition("\n")
     short = re.sub(r"^(?:[\w$]+\.)+([A-Z]\w*)", r"\1", first)
     if task := _TASK.match(short):
-        short = f"{task['cause']} (the task was tried {task['times']} times)"
+        times = counted(int(task["times"]), "time")
+        short = f"{task['cause']} (the task was tried {times})"
     return (re.sub(r"^\w+(?:Exception|Error): (?=\[[A-Z_.]+\])", "", short) + newline + more).rstrip(" ;")
 
 

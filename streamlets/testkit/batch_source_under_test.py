@@ -18,6 +18,7 @@ from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.model.blueprint import DEAD_LETTERS
 from blueprint.plan import StreamletPlan, TopicPlan
 from blueprint.spelling import suggestion
+from blueprint.wording import in_seconds
 from streamlets.channels.base import TopicResource
 from streamlets.contract.types import arrow_schema
 from streamlets.ingress.batch_sources.context import SourceContext
@@ -177,7 +178,7 @@ class BatchSourceUnderTest:
         except TimeLimitError:
             self._instance.close()
             raise TestkitError(
-                f"`{self.plan.ref}` has not read its tasks within {limit:g} seconds; "
+                f"`{self.plan.ref}` has not read its tasks within {in_seconds(limit)}; "
                 "a push source passes None to `consume` at the end of a task"
             ) from None
 
@@ -197,7 +198,7 @@ class BatchSourceUnderTest:
             with time_limit(limit):
                 self.discover()
         except TimeLimitError:
-            raise TestkitError(f"the discovery of `{self.plan.ref}` did not end within {limit:g} seconds") from None
+            raise TestkitError(f"the discovery of `{self.plan.ref}` did not end within {in_seconds(limit)}") from None
         steps = []
         while self.waiting:
             steps.append(self.step(seconds=limit))

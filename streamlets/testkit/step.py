@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.trigger import AvailableNow, Trigger
+from blueprint.wording import in_seconds
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.execution import start
 from streamlets.runner.checkpoints.checkpoint import read_checkpoint
@@ -114,7 +115,9 @@ class _Limit:
 
     def error(self, query: str) -> TestkitError:
         """Return the error for a query that has not ended in time."""
-        return TestkitError(f"the query `{query}` did not end within {self.seconds:g} seconds; see `step(seconds=...)`")
+        return TestkitError(
+            f"the query `{query}` did not end within {in_seconds(self.seconds)}; see `step(seconds=...)`"
+        )
 
 
 def run_until(
@@ -143,7 +146,7 @@ def run_until(
                 if not query.isActive:
                     _raise_failure(query, query.name or "")
             if time.monotonic() > deadline:
-                raise TestkitError(f"the condition was not true within {seconds:g} seconds")
+                raise TestkitError(f"the condition was not true within {in_seconds(seconds)}")
             time.sleep(POLL_INTERVAL)
     finally:
         for query in queries:

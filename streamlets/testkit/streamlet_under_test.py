@@ -11,6 +11,7 @@ from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, OutletPlan, StreamletPlan
 from blueprint.settings.sinks import sink_options
 from blueprint.spelling import suggestion
+from blueprint.wording import in_seconds
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
 from streamlets.api.hooks import Hook, StopCause
 from streamlets.api.streamlet import SparkStreamlet
@@ -239,7 +240,7 @@ class StreamletUnderTest:
             with active(self.context.session), self._authors(), time_limit(self._seconds):
                 call()
         except TimeLimitError:
-            late = f"did not return within {self._seconds:g} seconds"
+            late = f"did not return within {in_seconds(self._seconds)}"
             raise TestkitError(f"`{hook}` of `{self.plan.ref}` {late}") from None
 
     def _authors(self) -> AbstractContextManager[None]:

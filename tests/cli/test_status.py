@@ -24,6 +24,7 @@ from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitProgressed, UnitStuck
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
+from tests.crossings.applications import KINDS, stopped, write
 
 MEAN = UnitId("mean", "out")
 AGE = 7200.0  # shown as 2 h, as is a time up to a minute longer
@@ -227,3 +228,12 @@ def test_a_wide_terminal_has_the_curve_of_the_last_minutes() -> None:
     )
     assert "last\n10\nminutes" in wide
     assert "last\n10\nminutes" not in narrow
+
+
+def test_an_application_without_ports_has_a_sentence(flow: Flow, tmp_path: Path) -> None:
+    """A job has no ports; no table without rows is shown."""
+    blueprint = write(KINDS["sql"], tmp_path / "jobs")
+    stopped(blueprint)
+    lines = flow("status", str(blueprint), "--ports").out.splitlines()
+    assert lines[2:] == ["no streamlet has an inlet or an outlet"]
+    assert json.loads(flow("status", str(blueprint), "--ports", "--format", "json").out)["ticks"]["ports"] == []

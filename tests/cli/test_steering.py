@@ -225,6 +225,17 @@ def test_stop_waits_for_the_end(flow: Flow, runner: Runner, tmp_path: Path, more
     assert (result.code, result.err.splitlines()[0]) == (1, "error: plant is not running")
 
 
+@pytest.mark.parametrize("arguments", [("pause", "a"), ("scale", "a", "2")])
+def test_an_application_that_has_not_run_yet(flow: Flow, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """There is no end to look at: the help says how it is started, and with how many replicas."""
+    (tmp_path / "blueprint.conf").write_text("blueprint { streamlets { a = app.A } }")
+    result = flow(*arguments, "--path", str(tmp_path))
+    error, help = result.err.strip().splitlines()
+    assert (result.code, error) == (1, f"error: {tmp_path.name} has not run yet")
+    replicas = ", which begins with `flow.streamlets.a.replicas` of the blueprint" if "scale" in arguments else ""
+    assert help.strip() == f"help: start it with `flow run`{replicas}"
+
+
 def test_status_of_a_run_that_died(flow: Flow, runner: Runner, tmp_path: Path) -> None:
     """A status of `running` is wrong if no process owns the lock."""
     runner.killed.set()

@@ -29,6 +29,7 @@ from blueprint.avro.resolution.matching import choose_branch, field_in, names_ma
 from blueprint.avro.resolution.places import Place
 from blueprint.avro.resolution.reasons import WARNINGS, Reason, Resolution, Rule
 from blueprint.diagnostics import Severity
+from blueprint.wording import counted
 
 
 def compared(writer: Contract, reader: Contract) -> Resolution:
@@ -163,7 +164,7 @@ class _Walk:
             self._enums(written, read, at)
         elif isinstance(written, Fixed) and isinstance(read, Fixed):
             if written.size != read.size:
-                message = f"the writer's `{written.name}` has {written.size} bytes, the reader's {read.size}"
+                message = f"the writer's `{written.name}` has {counted(written.size, 'byte')}, the reader's {read.size}"
                 self._add(Rule.SIZES_DIFFER, written, read, at, message)
             self._logical(written, read, at)
 

@@ -41,6 +41,7 @@ from blueprint.avro.resolution.places import Place
 from blueprint.avro.resolution.reasons import Reason, Rule
 from blueprint.avro.resolution.resolution import compared
 from blueprint.diagnostics import Severity
+from blueprint.wording import counted
 
 
 def with_changes(writer: Contract, reader: Contract, reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
@@ -127,10 +128,12 @@ class _Pair:
         written, read = self.writer.names[reason.writer_name], self.reader.names[reason.reader_name]
         assert isinstance(written, Fixed) and isinstance(read, Fixed)
         yield _reader(
-            SetSize(read.name, written.size), f"change the size of the reader's `{read.name}` to {written.size} bytes"
+            SetSize(read.name, written.size),
+            f"change the size of the reader's `{read.name}` to {counted(written.size, 'byte')}",
         )
         yield _writer(
-            SetSize(written.name, read.size), f"change the size of the writer's `{written.name}` to {read.size} bytes"
+            SetSize(written.name, read.size),
+            f"change the size of the writer's `{written.name}` to {counted(read.size, 'byte')}",
         )
 
     def _symbols(self, reason: Reason) -> Iterator[Change]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from blueprint.comparison import ApplicationDescriptor
 from blueprint.comparison.descriptor import DescribedStreamlet
 from blueprint.drawing import Edge, Node, Picture
-from blueprint.drawing.layout import Layout, Size, layout
+from blueprint.drawing.layout import Layout, Size
+from blueprint.drawing.packing import packed_layout
 from blueprint.drawing.terminal import columns_of
 from blueprint.model.blueprint import dead_letter_topic, task_topic
 from streamlets.runner.deployment import described
@@ -22,6 +23,9 @@ _BOX = Size(width=30, height=5, frame=2)
 
 _TOPIC = Size(width=16, height=2)
 """The least size of a topic."""
+
+_WIDEST = 170
+"""The width to which parts that are not connected are drawn side by side: readable on a wide screen."""
 
 
 def structure(served: Served) -> dict[str, Any]:
@@ -77,8 +81,10 @@ def _streamlet(streamlet: DescribedStreamlet) -> dict[str, Any]:
 @lru_cache(maxsize=16)
 def _drawing(picture: Picture) -> dict[str, Any]:
     """Return the drawing in cells of the layout that all drawings share. It is kept: a large one takes a second."""
-    plan: Layout = layout(
-        {node.id: _size(node) for node in picture.nodes}, [(edge.source, edge.target) for edge in picture.edges]
+    plan: Layout = packed_layout(
+        {node.id: _size(node) for node in picture.nodes},
+        [(edge.source, edge.target) for edge in picture.edges],
+        widest=_WIDEST,
     )
     return {
         "width": plan.width,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract
 from blueprint.avro.sources.loading import parse_contract
+from blueprint.wording import counted
 from streamlets.channels.base import Stretch, TopicDamagedError
 from streamlets.channels.copying import AT_ONCE
 from streamlets.channels.delta.integrity import damaged_file
@@ -77,7 +78,9 @@ def _damaged(run: Sequence[Slice], count: int, reason: str) -> TopicDamagedError
     commits = (
         f"commit {piece.version}" if piece.version == last.version else f"commits {piece.version} to {last.version}"
     )
-    what = f"the file with {count:,} records of {commits} of the table `{piece.table}` cannot be read: {reason}"
+    what = (
+        f"the file with {counted(count, 'record')} of {commits} of the table `{piece.table}` cannot be read: {reason}"
+    )
     remedy = "delete all topics and checkpoints with `flow run --fresh`"
     return damaged_file(_table_of(piece).parent, Path(piece.path), what, remedy)
 

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Map, Primitive, Record, Schema
 from blueprint.avro.spark_types import leaf_name, optional
+from blueprint.wording import counted
 from streamlets.contract.defaults import column_of, default_value
 from streamlets.contract.path import Path
 from streamlets.contract.types import spark_type
@@ -264,7 +265,7 @@ def _expected(schema: Primitive | Enum | Fixed) -> str:
         case _, _ if "timestamp-mi" in logical:
             return f"`{logical}`: a string in ISO 8601, or a number that is not of another unit"
         case Fixed(size=size), _:
-            return f"{size} bytes in base64"
+            return f"{counted(size, 'byte')} in base64"
         case Primitive(type="bytes"), _:
             return "bytes in base64"
     assert isinstance(schema, Primitive)

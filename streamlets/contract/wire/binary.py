@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from blueprint.avro.canonical import contract_of
 from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Logical, Map, Primitive, Record, Schema, Union
 from blueprint.avro.spark_types import member, wider_of
+from blueprint.wording import counted
 from streamlets.contract.resolve import resolver
 from streamlets.contract.types import arrow_schema, is_null
 from streamlets.contract.wire.errors import UndecodableError
@@ -76,7 +77,7 @@ class BinaryCodec:
                 stream, self._schema, None, return_record_name=True, return_record_name_override=True
             )
             if remaining := len(data) - stream.tell():
-                raise ValueError(f"{remaining} bytes remain after its end")
+                raise ValueError(f"{counted(remaining, 'byte remains', 'bytes remain')} after its end")
             if not self._is_usual(value, data, start):
                 check_encoding(self.contract, data, start)
             return self._from_avro(value)

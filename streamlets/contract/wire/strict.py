@@ -6,6 +6,7 @@ These are branches counted from the end, numbers with too many bytes, negative l
 from __future__ import annotations
 
 from blueprint.avro.model import Array, Contract, Enum, Fixed, Map, Primitive, Record, Schema, Union
+from blueprint.wording import counted
 
 _BYTES = {"int": 5, "long": 10}
 """The largest number of bytes of an integer."""
@@ -25,7 +26,7 @@ def check_encoding(contract: Contract, data: bytes, start: int) -> None:
     walk = _Walk(contract, data, start)
     walk.skip(contract.record)
     if walk.at != len(data):
-        raise ValueError(f"{len(data) - walk.at} bytes remain after its end")
+        raise ValueError(f"{counted(len(data) - walk.at, 'byte remains', 'bytes remain')} after its end")
 
 
 class _Walk:
@@ -88,6 +89,6 @@ class _Walk:
     def _forward(self, count: int) -> int:
         """Move over bytes; return where they begin."""
         if count < 0 or self.at + count > len(self._data):
-            raise ValueError(f"{count} bytes are expected at {self.at}, and {len(self._data) - self.at} remain")
+            raise ValueError(f"expected {counted(count, 'byte')} at {self.at}, found {len(self._data) - self.at}")
         self.at += count
         return self.at - count

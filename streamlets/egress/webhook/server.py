@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from blueprint.settings.secret_texts import SECRET
+from blueprint.wording import span
 
 _REFUSED = (400, 413, 422)
 """The answers about what a request has; the others from 400 to 499 are about the URL, the headers or the time."""
@@ -91,7 +92,7 @@ class Server:
             if attempt == self.attempts:
                 raise ServerError(f"{problem} (attempt {attempt} of {self.attempts})")
             if retry_after > _LONGEST_RETRY_AFTER:
-                raise ServerError(f"{problem}; it asks to wait for {retry_after:.0f} seconds")
+                raise ServerError(f"{problem}; it asks to wait for {span(retry_after)}")
             self.sleep(retry_after or min(_LONGEST_DELAY, _SHORTEST_DELAY * 2 ** (attempt - 1)))
 
     @property

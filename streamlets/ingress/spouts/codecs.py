@@ -18,6 +18,7 @@ from blueprint.catalog import ParameterProblem
 from blueprint.known_keys import KnownKey, text_values
 from blueprint.quantities import boolean
 from blueprint.spelling import suggestion
+from blueprint.wording import counted
 from streamlets.contract.values import JsonValues, RecordError, Values
 
 LARGEST_RECORD = 64 * 1024 * 1024
@@ -191,7 +192,7 @@ def _csv_rows(
                 continue
             place, original = f"line {reader.line_num}", json.dumps(dict(zip(names, cells, strict=False)))  # type: ignore[arg-type]
             if len(cells) != len(names):  # type: ignore[arg-type]
-                wrong = f"has {len(cells)} cells, expected {len(names)}"  # type: ignore[arg-type]
+                wrong = f"has {counted(len(cells), 'cell')}, expected {len(names)}"  # type: ignore[arg-type]
                 yield Row({"": RecordError(wrong)}, place, json.dumps(cells))
                 continue
             pairs = zip(names, cells, strict=True)  # type: ignore[arg-type]

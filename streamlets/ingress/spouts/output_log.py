@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from blueprint.wording import counted
+
 LINES_PER_SECOND = 1000
 """The number of lines that are logged in a second; further ones are only counted."""
 
@@ -86,7 +88,8 @@ class OutputLog:
 
     def _report_dropped(self) -> None:
         if self._dropped:
-            self._write("spout", f"{self._dropped:,} lines were not logged: more than {LINES_PER_SECOND:,} in a second")
+            dropped = counted(self._dropped, "line was", "lines were")
+            self._write("spout", f"{dropped} not logged: more than {LINES_PER_SECOND:,} in a second")
             self._dropped = 0
 
     def _write(self, stream: str, text: str) -> None:

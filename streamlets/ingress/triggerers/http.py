@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.catalog import ParameterType
+from blueprint.wording import counted
 from streamlets.ingress.triggerers.base import Trigger, TriggererContext, TriggererOption, TriggererProblem
 from streamlets.ingress.triggerers.options import missing_strings, string_of, unknown_keys
 
@@ -132,7 +133,7 @@ def _token(config: Mapping[str, Any], context: TriggererContext) -> bytes:
     except OSError as error:
         raise ValueError(f"cannot read the token in `{path}`: {error.strerror}") from None
     if len(token) < 16:
-        raise ValueError(f"the token in `{path}` has {len(token)} characters, expected at least 16")
+        raise ValueError(f"the token in `{path}` has {counted(len(token), 'character')}, expected at least 16")
     return token
 
 

@@ -18,6 +18,8 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
+from blueprint.wording import counted
+
 MACROS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -190,7 +192,7 @@ def _reason(fields: str, message: str) -> str:
     """Return why cronsim refuses an expression, with the field."""
     parts = fields.split()
     if len(parts) not in (5, 6):
-        return f"`{fields}` has {len(parts)} fields, expected 5, or 6 with the seconds first"
+        return f"`{fields}` has {counted(len(parts), 'field')}, expected 5, or 6 with the seconds first"
     name = message.removeprefix("Bad ")
     names = ["second", "minute", "hour", "day-of-month", "month", "day-of-week"]
     if name not in names:

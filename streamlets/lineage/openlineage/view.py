@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Self
 
+from blueprint.wording import counted
 from streamlets.lineage.openlineage.reporter import Reporter
 from streamlets.lineage.planner import Planner
 from streamlets.runner.events.event import Event
@@ -80,7 +81,7 @@ class OpenLineageView(View):
                 self._planner.stop()
         left = self._sender.close(_PATIENCE)
         lost = self._sender.dropped + self._sender.refused + left
-        self._log(f"{self._sender.sent} events sent, {lost} not sent")
+        self._log(f"{counted(self._sender.sent, 'event')} sent, {lost} not sent")
 
     def event(self, event: Event, status: RunStatus) -> None:
         """Report the changes of streamlets; their runs end with the run of the application."""

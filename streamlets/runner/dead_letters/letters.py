@@ -65,6 +65,8 @@ class DeadLetter:
         """Where it came from, for display."""
         if not self.topic and self.query == "task":  # of a batch source
             return f"task {self.batch}"
+        if not self.topic and self.query == "spout":
+            return f"{self.batch} of the spout"
         if not self.topic:
             return f"{self.query} batch {self.batch}"
         _, partition, offset = self.coordinates.rsplit("/", 2)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import combinations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blueprint.drawing import Edge, Node, Picture
 from blueprint.drawing.layout import Layout, Line, Size, layout
+from blueprint.drawing.packing import packed_layout
 from blueprint.drawing.terminal import terminal
 from tests.random_examples import examples
 
@@ -27,6 +30,14 @@ def graphs(draw: st.DrawFn) -> tuple[dict[str, Size], Edges]:
     return sizes, edges
 
 
+def rows(sizes: dict[str, Size], edges: Edges) -> Layout:
+    """Return a narrow layout, in which parts that are not connected are in several rows."""
+    return packed_layout(sizes, edges, widest=30)
+
+
+LAYOUTS = pytest.mark.parametrize("lay_out", [layout, rows])
+
+
 def cells(line: Line) -> set[tuple[int, int]]:
     """Return the cells a line covers."""
     return {(x, y) for x in range(line.x1, line.x2 + 1) for y in range(line.y1, line.y2 + 1)}
@@ -38,22 +49,28 @@ def box_cells(drawn: Layout, node: str) -> set[tuple[int, int]]:
     return {(x, y) for x in range(box.x, box.x + box.width) for y in range(box.y, box.y + box.height)}
 
 
+@LAYOUTS
 @given(graphs())
 @settings(max_examples=examples(300), deadline=None)
-def test_boxes_never_overlap_and_lie_inside_the_drawing(graph: tuple[dict[str, Size], Edges]) -> None:
+def test_boxes_never_overlap_and_lie_inside_the_drawing(
+    lay_out: Callable[[dict[str, Size], Edges], Layout], graph: tuple[dict[str, Size], Edges]
+) -> None:
     """No two boxes share a cell, and none sticks out."""
-    drawn = layout(*graph)
+    drawn = lay_out(*graph)
     for node, other in combinations(drawn.boxes, 2):
         assert not box_cells(drawn, node) & box_cells(drawn, other)
     for node in drawn.boxes:
         assert all(0 <= x < drawn.width and 0 <= y < drawn.height for x, y in box_cells(drawn, node))
 
 
+@LAYOUTS
 @given(graphs())
 @settings(max_examples=examples(300), deadline=None)
-def test_wires_keep_out_of_boxes_and_only_cross_each_other(graph: tuple[dict[str, Size], Edges]) -> None:
+def test_wires_keep_out_of_boxes_and_only_cross_each_other(
+    lay_out: Callable[[dict[str, Size], Edges], Layout], graph: tuple[dict[str, Size], Edges]
+) -> None:
     """A wire touches no box but those it joins, at their rim; two wires never run along the same cells."""
-    drawn = layout(*graph)
+    drawn = lay_out(*graph)
     runs: dict[tuple[tuple[int, int], bool], int] = {}
     for number, wire in enumerate(drawn.wires):
         joined = {wire.source, *(tip.node for tip in wire.tips)} if not wire.upward else set(drawn.boxes)
@@ -172,3 +189,17 @@ def test_acyclic_graphs_only_go_down() -> None:
     assert all(depth[a] < depth[b] for a, b in edges)
     assert depth["late"] == depth["c"]
     assert not any(wire.upward for wire in drawn.wires)
+
+
+def test_parts_that_are_not_connected_are_in_rows() -> None:
+    """As many in a row as fit; one that is too wide has a row of its own, and a graph that fits stays as it is."""
+    pairs = {f"{side}{number}": Size(10, 3) for number in range(5) for side in ("a", "b")}
+    edges = [(f"a{number}", f"b{number}") for number in range(5)]
+    drawn = packed_layout(pairs, edges, widest=36)
+    tops = [drawn.boxes[f"a{number}"].y for number in range(5)]
+    assert tops[0] == tops[1] == tops[2] < tops[3] == tops[4]
+    assert drawn.width <= 36
+    assert drawn.height == max(box.y + box.height for box in drawn.boxes.values())
+    assert packed_layout(pairs, edges, widest=100) == layout(pairs, edges)
+    wide = packed_layout({"w": Size(50, 3), "x": Size(10, 3), "y": Size(10, 3)}, [], widest=36)
+    assert [wide.boxes[node].y for node in "wxy"] == [0, 5, 5]

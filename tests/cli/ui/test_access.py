@@ -410,6 +410,19 @@ def test_an_open_server_must_be_wanted(
     assert hint in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [("ui", "--port", "0"), ("status",), ("health",)])
+def test_a_file_must_be_a_blueprint(plant: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Another file of the project is not taken for one; one with errors is."""
+    from cli.main import main
+
+    other = plant.with_name("notes.conf")
+    other.write_text("flow { application = plant }")
+    with pytest.raises(SystemExit) as ended:
+        main([*command, str(other)])
+    assert (ended.value.code, "is not a blueprint" in capsys.readouterr().err) == (2, True)
+    other.unlink()
+
+
 def test_a_port_in_use_is_one_message(plant: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     """It says which port, and what to do."""
     from cli.main import main

@@ -51,7 +51,7 @@ def test_each_answer_is_data_or_a_message(
     try:
         visitor = Visitor(blueprint)
         known = visitor.client.get("/api/applications").json()["applications"]
-        assert [each["name"] for each in known] == ([] if state == "never ran" else [state_of(blueprint).application])
+        assert [each["name"] for each in known] == [state_of(blueprint).application]
         for application in known:
             for answer in ANSWERS:
                 if answer in COMMANDS and state != "stopped":
@@ -146,6 +146,38 @@ def test_several_projects_below_a_directory_are_shown(tmp_path: Path) -> None:
     assert [each["id"] for each in known] == ["lines", "plant in one:plant", "plant in two:plant"]
     client = Visitor(tmp_path).client
     assert client.get(f"/api/applications/{quote('plant in two:plant', safe='')}/structure").status_code == 200
+
+
+def test_a_project_that_has_not_run_is_shown(tmp_path: Path) -> None:
+    """Beside those that have, with its name in the blueprint; a directory without a project is not."""
+    STATES["stopped"](write(KINDS["spout"], tmp_path / "lines"))
+    new = write(KINDS["python"], tmp_path / "plant")
+    new.write_text(new.read_text() + "flow.application = power\n")
+    (tmp_path / "other").mkdir()
+    visitor = Visitor(tmp_path)
+    known = visitor.client.get("/api/applications").json()["applications"]
+    assert [(each["id"], each["health"]) for each in known] == [("lines", "ended"), ("power", "never ran")]
+    assert visitor.client.get("/api/applications/power/structure").json()["streamlets"] == {}
+    assert visitor.client.get("/api/applications/power/findings").json()["valid"]
+    (below,) = Visitor(new.parent).client.get("/api/applications").json()["applications"]
+    assert below["id"] == "power"
+
+
+def test_the_structure_tells_what_can_be_scaled(tmp_path: Path) -> None:
+    """The replicas of the blueprint, and whether all queries are real-time. One second is singular."""
+    blueprint = write(KINDS["python"], tmp_path / "plant")
+    text = blueprint.read_text()
+    for setting, expected in (("replicas = 3", (3, False)), ("trigger { real-time = 1 second }", (None, True))):
+        blueprint.write_text(f"{text}flow.streamlets.double {{ {setting} }}\n")
+        STATES["stopped"](blueprint)
+        client = Visitor(blueprint).client
+        one = client.get("/api/applications/plant/structure").json()["streamlets"]["double"]
+        assert (one["replicas"], one["real_time"]) == expected
+        shutil.rmtree(blueprint.parent / ".flow")
+    blueprint.write_text(f"{text}flow.streamlets.double.trigger {{ processing-time = 1 second }}\n")
+    STATES["stopped"](blueprint)
+    settings = Visitor(blueprint).client.get("/api/applications/plant/streamlets/double").json()["settings"]
+    assert settings["trigger"] == "processing-time = 1 second"
 
 
 def test_findings_are_those_of_verify(tmp_path: Path) -> None:

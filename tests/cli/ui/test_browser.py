@@ -273,7 +273,12 @@ def test_a_slow_answer_is_asked_for_once(visit: Visit) -> None:
     page.clock.run_for(60_000)
     asked = page.evaluate("window.waiting")
     del asked["/api/applications"]
-    assert {path.rpartition("/")[2].partition("?")[0] for path in asked} >= {"topics", "dead-letters", "samples", "source"}
+    assert {path.rpartition("/")[2].partition("?")[0] for path in asked} >= {
+        "topics",
+        "dead-letters",
+        "samples",
+        "source",
+    }
     assert {path: number for path, number in asked.items() if number > 1} == {}
 
 
@@ -283,8 +288,10 @@ def _broken_letters(visit: Visit, replayed: int) -> Any:
     page.evaluate(
         """replayed => {
             const real = window.fetch;
-            const tally = { port: "double.out", streamlet: "double", reason: "n: it's null", waiting: 2, replayed: 0, first: 1, last: 2 };
-            const replay = { replayed: { "double.out": replayed }, broken: [{ port: "double.out", reason: "n: it's null", letters: 2 - replayed }], without_outlet: {} };
+            const own = { port: "double.out", reason: "n: it's null" };
+            const tally = { ...own, streamlet: "double", waiting: 2, replayed: 0, first: 1, last: 2 };
+            const broken = [{ ...own, letters: 2 - replayed }];
+            const replay = { replayed: { "double.out": replayed }, broken, without_outlet: {} };
             const json = (data) => new Response(JSON.stringify(data));
             window.sent = [];
             window.fetch = (path, options) => {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -166,3 +167,26 @@ def test_a_slow_page_gets_the_last_state_and_every_event(tmp_path: Path) -> None
 def test_marks_are_read_from_the_header(text: str, mark: tuple[float, int] | None) -> None:
     """What a browser sends is an id of the server, or nothing."""
     assert mark_of(text) == mark
+
+
+def test_a_deleted_state_directory_is_reported(tmp_path: Path) -> None:
+    """To a page that has shown it; when there is a run again, the page shows it."""
+    run = Run(tmp_path)
+
+    async def follow() -> None:
+        following = Feed(run.state).follow()
+        _, first = await _next(following)
+        assert first["run"]["deleted"] == ""
+        run.end()
+        shutil.rmtree(run.state.directory)
+        while True:
+            _, then = await _next(following)
+            if then["run"]["deleted"]:
+                break
+        assert (then["run"]["deleted"], then["streamlets"]) == (str(run.state.directory), {})
+        again = Run(tmp_path)
+        while then["run"]["deleted"]:
+            _, then = await _next(following)
+        again.end()
+
+    asyncio.run(follow())

@@ -53,7 +53,7 @@ class Checker:
         compared = [
             (f"column {name}", found.get(name), expected.get(name)) for name in dict.fromkeys([*found, *expected])
         ]
-        compared += [("rows", _text(result.rows), _sorted(case.rows.split(", "))), ("unknown", unknown, [])]
+        compared += [("rows", _text(frozenset(result.rows)), _sorted(case.rows.split(", "))), ("unknown", unknown, [])]
         return [f"{what}: found {one}, expected {other}" for what, one, other in compared if one != other]
 
     def frame(self, case: Case) -> DataFrame:

@@ -32,7 +32,7 @@ def _line(text: str, file: str) -> tuple[str, int]:
             {
                 "filter people.tier": "tier != 'none'", "filter people.city": '"city") != ""',
                 "filter people.customer": "isNotNull()", "group key orders.page": "dropDuplicates",
-                "join key orders.customer": '.join(kept, "customer")', "join key people.customer": '.join(kept, "customer")',
+                "join key orders.customer": ".join(kept", "join key people.customer": ".join(kept",
                 "group key orders.customer": "groupBy(", "group key people.tier": "groupBy(",
             },
         ),

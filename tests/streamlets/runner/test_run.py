@@ -92,6 +92,8 @@ def test_failure_upgrade_drain_and_kill(ledger: Ledger) -> None:
     assert left_behind(members) == []
 
     events = ledger.run_events()
+    kinds = [event["event"] for event in events]
+    assert kinds.index("spark-up") < kinds.index("unit-changed")  # in the order in which it happened
     (failed,) = [event for event in events if event.get("state") == "failed"]
     (line,) = [n for n, text in enumerate(APP.read_text().splitlines(), start=1) if "raise ValueError" in text]
     assert failed["streamlet"] == "double"

@@ -19,8 +19,7 @@ class Visits(SparkStreamlet):
             kept = kept.filter((F.col("city") != "") & F.col("customer").isNotNull())
             orders = self.read_stream(me.orders).dropDuplicates(["page"])
             both = orders.join(kept, "customer")
-            sums = both.groupBy("customer", "page", F.upper("tier")).agg(
-                F.sum("amount").alias("amount"),
-            )
+            groups = both.groupBy("customer", "page", F.upper("tier"))
+            sums = groups.agg(F.sum("amount").alias("amount"))
             large = sums.select("customer", "page", "amount")
             return self.write_stream(large, me.out, output_mode="update")
