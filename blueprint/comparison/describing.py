@@ -92,6 +92,7 @@ def _streamlet(
         source_evolution=plan.settings.source_evolution,
         replicas=plan.settings.replicas,
         supervision=changed_settings(plan.settings, SUPERVISION),
+        group=plan.settings.group,
         queries=None if queries is None else {name: queries[name].described for name in sorted(queries)},
     )
 

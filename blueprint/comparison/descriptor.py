@@ -162,6 +162,7 @@ class DescribedStreamlet:
         source_evolution: whether sources are named in the checkpoints.
         replicas: the number of tasks that work side by side; None if it is not set.
         supervision: the settings of `SUPERVISION` that do not have their default.
+        group: the group that shares a driver process; None if it is not set. Its changes are not compared.
         queries: the queries by name; None when they are not known, because the streamlet has not run yet.
     """
 
@@ -177,6 +178,7 @@ class DescribedStreamlet:
     source_evolution: bool = True
     replicas: int | None = field(default=None, metadata=key(sparse=True))
     supervision: Mapping[str, Json] = field(default_factory=dict, metadata=key(sparse=True))
+    group: str | None = field(default=None, compare=False, metadata=key(sparse=True))
     queries: Mapping[str, DescribedQuery] | None = field(default=None, metadata=key(sparse=True))
 
     @property

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["streamlet", "topic"]
+Kind = Literal["streamlet", "topic", "group"]
+"""A group stands for several streamlets; only the page draws some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class Node:
 
     Arguments:
         id: unique among all nodes of a picture.
-        kind: streamlet or topic.
+        kind: what it is.
         name: the label.
         detail: additional text (a streamlet's class, a topic's channel), which some formats show.
         faulty: whether verification reported an error about it.

@@ -22,7 +22,7 @@ from blueprint.comparison.codec import DescriptorError
 from cli.runs.current import current_status
 from cli.ui import actions
 from cli.ui.access import Access, Guard
-from cli.ui.answers import commands, source, streamlet, structure, topic
+from cli.ui.answers import changes, commands, source, streamlet, structure, topic
 from cli.ui.live import Feed, mark_of, snapshot
 from cli.ui.served import Applications, Served
 from streamlets.channels.base import ChannelUnavailableError, TopicLostError
@@ -78,7 +78,7 @@ class Page:
             Route("/healthz", self._alive),
             Route("/assets/{name:path}", self._asset),
             Route("/api/applications", self._applications),
-            Route(f"{one}/structure", self._answer(lambda served, _: structure.structure(served))),
+            Route(f"{one}/structure", self._answer(_structure)),
             Route(f"{one}/live", self._live),
             Route(f"{one}/events", self._answer(_events)),
             Route(f"{one}/streamlets/{{ref}}", self._answer(_streamlet)),
@@ -92,6 +92,7 @@ class Page:
             Route(f"{one}/topics/{{name}}", self._answer(_topic)),
             Route(f"{one}/topics/{{name}}/records", self._answer(_records, records=True)),
             Route(f"{one}/dead-letters", self._answer(_letters, records=True)),
+            Route(f"{one}/changes", self._answer(lambda served, _: changes.changes(served))),
             Route(f"{one}/findings", self._answer(lambda served, _: commands.findings(served))),
             Route(f"{one}/actions", self._act, methods=["POST"]),
             Route("/{path:path}", self._page),
@@ -209,6 +210,10 @@ def _overview(served: Served) -> dict[str, Any]:
         word = str(each["state"] if each["health"] == "healthy" else each["health"])
         states[word] = states.get(word, 0) + 1
     return {"id": served.id, "name": served.name, "place": str(served.state.directory), **now.run, "states": states}
+
+
+def _structure(served: Served, request: Request) -> Any:
+    return structure.structure(served, request.query_params.getlist("collapsed"))
 
 
 def _events(served: Served, request: Request) -> Any:

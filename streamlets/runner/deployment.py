@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blueprint.avro.model import Contract
 from blueprint.comparison import (
     ApplicationDescriptor,
+    Change,
     Described,
     DescribedQuery,
+    compare,
     describe_plan,
     read_descriptor,
     to_json,
@@ -37,12 +39,17 @@ _VERSION_DIGITS = 12
 def store_descriptor(state: StateDirectory, plan: ApplicationPlan) -> None:
     """Store an application's descriptor, to compare the next version with. To be called by the directory's owner.
 
+    The descriptor of the version before is kept, so that people can see what has changed.
+
     Raises:
         StateError: the file cannot be written.
     """
-    file = state.descriptor_file
+    file, text = state.descriptor_file, to_json(describe_plan(plan))
     try:
-        write_atomically(file, to_json(describe_plan(plan)), durable=True)
+        before = file.read_bytes() if file.is_file() else b""
+        if before not in (b"", text.encode()):
+            write_atomically(state.previous_descriptor_file, before.decode(errors="replace"), durable=True)
+        write_atomically(file, text, durable=True)
     except OSError as error:
         reason = error.strerror or str(error)
         raise StateError(f"cannot write {file}: {reason}", "free disk space or correct the permissions") from error
@@ -104,6 +111,36 @@ def described(state: StateDirectory) -> ApplicationDescriptor | None:
     return None if text is None else read_descriptor(text, shown_name(state.descriptor_file)).descriptor
 
 
+@dataclass(frozen=True, slots=True)
+class VersionChange:
+    """What a new version of an application has changed.
+
+    Arguments:
+        since: when it ran first, in seconds since the epoch.
+        changes: its changes, the strongest first.
+    """
+
+    since: float
+    changes: tuple[Change, ...]
+
+
+def last_change(state: StateDirectory) -> VersionChange | None:
+    """Return the changes between the version that ran last and the one before; None if there was only one.
+
+    The queries of both versions are those with a checkpoint.
+
+    Raises:
+        DescriptorError: a descriptor in the state directory is invalid.
+        OSError, UnicodeDecodeError: one cannot be read.
+    """
+    file, current = state.previous_descriptor_file, described(state)
+    if current is None or not file.is_file():
+        return None
+    before = read_descriptor(file.read_text(encoding="utf-8"), shown_name(file)).descriptor
+    changes = compare(_with_queries(before, state), _with_queries(current, state))
+    return VersionChange(file.stat().st_mtime, changes)
+
+
 def holds_state(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> bool:
     """Return whether a state directory has a checkpoint of a query, or records, which a change could lose.
 
@@ -120,6 +157,20 @@ def as_run(
     A streamlet has the queries of the descriptor if there are any, otherwise the queries of the last run. Checkpoints
     of earlier queries stay in the state directory and are ignored.
     """
+    descriptor = _with_queries(descriptor, state)
+    resources = {(topic.plan.channel, topic.plan.name): topic for topic in stored_topics(state, plans)}
+    topics = {}
+    for id, topic in descriptor.topics.items():
+        current = {outlet.contract.fingerprint for outlet in descriptor.outlets_of(id).values()}
+        resource = resources.get((topic.channel, topic.name))
+        written = _written(resource) if resource is not None else None
+        earlier = tuple(contract for contract in written or () if contract.fingerprint not in current)
+        topics[id] = replace(topic, written=earlier, empty=written == () and state.owner() is None)
+    return replace(descriptor, topics=topics)
+
+
+def _with_queries(descriptor: ApplicationDescriptor, state: StateDirectory) -> ApplicationDescriptor:
+    """Return a descriptor with the queries of a state directory, see `as_run`."""
     last_run = _queries_of_last_run(state)
     streamlets = {}
     for described_ref, streamlet in descriptor.streamlets.items():
@@ -131,15 +182,7 @@ def as_run(
         queries = {name: query for name, query in merged.items() if query is not None}
         known = bool(stored) or streamlet.queries is not None
         streamlets[ref] = replace(streamlet, queries=queries) if known else streamlet
-    resources = {(topic.plan.channel, topic.plan.name): topic for topic in stored_topics(state, plans)}
-    topics = {}
-    for id, topic in descriptor.topics.items():
-        current = {outlet.contract.fingerprint for outlet in descriptor.outlets_of(id).values()}
-        resource = resources.get((topic.channel, topic.name))
-        written = _written(resource) if resource is not None else None
-        earlier = tuple(contract for contract in written or () if contract.fingerprint not in current)
-        topics[id] = replace(topic, written=earlier, empty=written == () and state.owner() is None)
-    return replace(descriptor, streamlets=streamlets, topics=topics)
+    return replace(descriptor, streamlets=streamlets)
 
 
 def _moved(ref: str, queries: set[str], known: set[str], state: StateDirectory) -> str:

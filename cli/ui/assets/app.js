@@ -5,6 +5,7 @@ import { Live } from "./live.js";
 import { get } from "./server.js";
 import { runState } from "./states.js";
 import { applicationView } from "./views/application.js";
+import { changesView } from "./views/changes.js";
 import { deadLettersView } from "./views/dead-letters.js";
 import { eventsView } from "./views/events.js";
 import { findingsView } from "./views/findings.js";
@@ -15,8 +16,8 @@ import { topicView } from "./views/topic.js";
 import { topicsView } from "./views/topics.js";
 
 const TABS = [["", "Application"], ["topics", "Topics"], ["dead-letters", "Dead letters"], ["events", "Events"],
-  ["findings", "Findings"], ["logs", "Logs"]];
-const VIEWS = { "": applicationView, topics: topicsView, "dead-letters": deadLettersView, events: eventsView,
+  ["changes", "Changes"],  ["findings", "Findings"], ["logs", "Logs"]];
+const VIEWS = { "": applicationView, topics: topicsView, "dead-letters": deadLettersView, events: eventsView, changes: changesView,
   findings: findingsView, logs: logsView };
 const VIEWS_OF_ONE = { streamlets: streamletView, topics: topicView };
 

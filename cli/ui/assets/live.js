@@ -14,6 +14,7 @@ export class Live {
     this.streamlets = {};
     this.events = [];
     this.structure = null;
+    this.collapsed = new Set();
     this.traces = {};
     this.batches = {};
     this.connected = false;
@@ -57,12 +58,20 @@ export class Live {
 
   async describe() {
     try {
-      this.structure = await get(api(this.id, "structure"));
+      const query = new URLSearchParams([...this.collapsed].map((group) => ["collapsed", group]));
+      this.structure = await get(`${api(this.id, "structure")}?${query}`);
       this.problem = "";
     } catch (error) {
-      this.structure ??= { name: this.id, streamlets: {}, topics: {}, drawing: { width: 0, height: 0, nodes: [], wires: [], edges: [] } };
+      this.structure ??= { name: this.id, streamlets: {}, groups: {}, topics: {}, drawing: { width: 0, height: 0, nodes: [], wires: [], edges: [] } };
       this.problem = error.message;
     }
+  }
+
+  /** Draw a group as one box, or its streamlets again. */
+  async toggle(group) {
+    if (!this.collapsed.delete(group)) this.collapsed.add(group);
+    await this.describe();
+    this.changed(new Set(Object.keys(this.streamlets)));
   }
 
   trace(ref, streamlet) {

@@ -182,6 +182,7 @@ class Deletion:
             store_descriptor(state, replace(self.plan, streamlets=(), topics=kept))
         else:
             state.descriptor_file.unlink(missing_ok=True)
+        state.previous_descriptor_file.unlink(missing_ok=True)
         crash_point("after-descriptor-deleted")
         state.deletion_file.unlink()
         return True

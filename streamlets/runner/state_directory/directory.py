@@ -75,6 +75,11 @@ class StateDirectory:
         return self.directory / DESCRIPTOR
 
     @property
+    def previous_descriptor_file(self) -> Path:
+        """The file with the descriptor of the version before the one that ran last; none before the first change."""
+        return self.directory / "previous-descriptor.json"
+
+    @property
     def deletion_file(self) -> Path:
         """The file that exists from the decision to delete topics and checkpoints until all are deleted."""
         return self.directory / "deletion.json"
@@ -249,6 +254,7 @@ class StateDirectory:
             self._empty(self.topics, external)
             self._empty(self.status_file.parent)
             (self.directory / PLACES).unlink(missing_ok=True)
+            self.previous_descriptor_file.unlink(missing_ok=True)
             self.descriptor_file.unlink(missing_ok=True)  # no comparison is possible without the descriptor
             self.deletion_file.unlink(missing_ok=True)  # last: until then, topics without checkpoints are not read
 

@@ -12,9 +12,29 @@ from starlette.testclient import TestClient
 from cli.ui.access import Access
 from cli.ui.app import Options, application
 from cli.ui.served import Applications
+from tests.crossings.applications import KINDS, write
 
 HOST = "127.0.0.1:8265"
 ACCESS = Access(secret=b"s" * 32, token="the-token", hosts=frozenset({HOST}))
+
+
+def grouped(directory: Path) -> Path:
+    """Write an application with a group of two streamlets, of which one reads the other, and a third streamlet."""
+    blueprint = write(KINDS["python"], directory)
+    blueprint.write_text(
+        """blueprint {
+          streamlets { first = app.Double, second = app.Double, last = app.Double }
+          topics {
+            rows { consumers = [first.in], managed = false }
+            between { producers = [first.out], consumers = [second.in] }
+            out { producers = [second.out], consumers = [last.in] }
+            end { producers = [last.out] }
+          }
+        }
+        flow.streamlets { first.group = work, second.group = work }
+        """
+    )
+    return blueprint
 
 
 class Visitor:

@@ -410,7 +410,7 @@ def test_an_open_server_must_be_wanted(
     assert hint in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [("ui", "--port", "0"), ("status",), ("health",)])
+@pytest.mark.parametrize("command", [("ui", "--port", "0"), ("status",), ("stop",)])
 def test_a_file_must_be_a_blueprint(plant: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     """Another file of the project is not taken for one; one with errors is."""
     from cli.main import main

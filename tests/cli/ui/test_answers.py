@@ -12,8 +12,9 @@ import pytest
 
 from cli.commands.ui import address_of_editor
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
-from tests.cli.ui.conftest import Visitor
-from tests.crossings.applications import IMPORTED, KINDS, STATES, Kind, Owner, state_of, write
+from streamlets.runner.deployment import store_descriptor
+from tests.cli.ui.conftest import Visitor, grouped
+from tests.crossings.applications import IMPORTED, KINDS, STATES, Kind, Owner, plan_of, state_of, write
 
 ANSWERS = (
     "structure", "events", "streamlets/{streamlet}", "streamlets/{streamlet}/settings", "streamlets/nobody",
@@ -22,7 +23,7 @@ ANSWERS = (
     "streamlets/{streamlet}/tasks?state=all&count=1",
     "logs/run.log", "logs/nothing.log", "topics", "topics/{topic}", "topics/nothing", "topics/{topic}/records",
     "topics/{topic}/records?containing=1&count=2", "topics/{topic}/records?count=x", "topics/{streamlet}/records",
-    "dead-letters", "dead-letters?port=a.b&reason=c",
+    "dead-letters", "dead-letters?port=a.b&reason=c", "changes",
 )  # fmt: skip
 """What the page asks for below the address of an application. `findings` and live messages have tests of their own."""
 
@@ -113,6 +114,27 @@ def test_the_drawing_has_every_streamlet_topic_and_port(tmp_path: Path) -> None:
     assert tips == {edge["target"] for edge in drawing["edges"]}
 
 
+def test_a_group_is_drawn_as_one_box(tmp_path: Path) -> None:
+    """On request: the topics between its streamlets disappear, and the ports of the others stay apart."""
+    blueprint = grouped(tmp_path / "plant")
+    STATES["stopped"](blueprint)
+    client = Visitor(blueprint).client
+    whole = client.get("/api/applications/plant/structure").json()
+    assert whole["groups"] == {"work": ["first", "second"]}
+    assert {node["name"] for node in whole["drawing"]["nodes"] if node["kind"] == "streamlet"} == {
+        "first", "second", "last",
+    }  # fmt: skip
+    drawing = client.get("/api/applications/plant/structure?collapsed=work&collapsed=nobody").json()["drawing"]
+    assert {(node["kind"], node["name"], node["detail"]) for node in drawing["nodes"]} == {
+        ("group", "work", "2 streamlets"), ("streamlet", "last", "app.Double"), ("topic", "rows", "delta"),
+        ("topic", "out", "delta"), ("topic", "end", "delta"),
+    }  # fmt: skip
+    assert {(edge["source"], edge["target"], edge["port"]) for edge in drawing["edges"]} == {
+        ("topic out", "streamlet last", "last.in"), ("streamlet last", "topic end", "last.out"),
+        ("topic rows", "group work", "first.in"), ("group work", "topic out", "second.out"),
+    }  # fmt: skip
+
+
 def test_no_module_of_an_application_is_imported(tmp_path: Path) -> None:
     """The server runs none of the application's code; commands that do are processes of their own."""
     blueprint = write(KINDS["python"], tmp_path / "plant")
@@ -165,19 +187,38 @@ def test_a_project_that_has_not_run_is_shown(tmp_path: Path) -> None:
 
 def test_the_structure_tells_what_can_be_scaled(tmp_path: Path) -> None:
     """The replicas of the blueprint, and whether all queries are real-time. One second is singular."""
-    blueprint = write(KINDS["python"], tmp_path / "plant")
+    blueprint = write(KINDS["kafka"], tmp_path / "plant")
     text = blueprint.read_text()
-    for setting, expected in (("replicas = 3", (3, False)), ("trigger { real-time = 1 second }", (None, True))):
-        blueprint.write_text(f"{text}flow.streamlets.double {{ {setting} }}\n")
+    for setting, expected in (("replicas = 3", (3, False)), ("trigger { real-time = 5 seconds }", (None, True))):
+        blueprint.write_text(f"{text}\nflow.streamlets.double {{ {setting} }}\n")
         STATES["stopped"](blueprint)
         client = Visitor(blueprint).client
         one = client.get("/api/applications/plant/structure").json()["streamlets"]["double"]
         assert (one["replicas"], one["real_time"]) == expected
         shutil.rmtree(blueprint.parent / ".flow")
-    blueprint.write_text(f"{text}flow.streamlets.double.trigger {{ processing-time = 1 second }}\n")
+    blueprint.write_text(f"{text}\nflow.streamlets.double.trigger {{ processing-time = 1 second }}\n")
     STATES["stopped"](blueprint)
     settings = Visitor(blueprint).client.get("/api/applications/plant/streamlets/double").json()["settings"]
     assert settings["trigger"] == "processing-time = 1 second"
+
+
+def test_the_changes_of_a_version_are_shown(tmp_path: Path) -> None:
+    """Against the one before, with what each requires; a damaged file of it is one message."""
+    blueprint = write(KINDS["python"], tmp_path / "plant")
+    STATES["stopped"](blueprint)
+    client = Visitor(blueprint).client
+    assert client.get("/api/applications/plant/changes").json() == {}
+    blueprint.write_text(blueprint.read_text() + "flow.streamlets.double.trigger { processing-time = 1 second }\n")
+    with state_of(blueprint).locked():
+        store_descriptor(state_of(blueprint), plan_of(blueprint))
+    found = client.get("/api/applications/plant/changes").json()
+    (change,) = found["changes"]
+    assert (change["class"], "1 second`" in change["headline"]) == ("safe", True)
+    assert Path(found["before"]).is_file()
+    Path(found["before"]).write_text("{")
+    response = client.get("/api/applications/plant/changes")
+    assert response.status_code == 503
+    assert response.json()["error"].startswith(f"{found['before']} cannot be read")
 
 
 def test_findings_are_those_of_verify(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 from streamlets.runner.state_directory.control import Control, Request
+from tests.cli.ui.conftest import grouped
 from tests.crossings.applications import KINDS, plan_of, state_of, stopped, write
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -38,16 +39,17 @@ UNIT = UnitId("double", "out")
 class FakeRun:
     """A run without Spark: it holds the lock, writes its status and its events, and answers requests."""
 
-    def __init__(self, blueprint: Path) -> None:
+    def __init__(self, blueprint: Path, *units: UnitId) -> None:
         self.state = state_of(blueprint)
         stopped(blueprint)
         self._lock = self.state.locked()
         self._lock.__enter__()
         self.status = StatusFile(self.state.status_file)
         self.events = Publisher((self.status, EventHistory(self.state.event_history)))
-        self.events.publish(RunStarted(time.time(), plan_of(blueprint).name, ("feed", "pages", "double")))
-        for ref, part in (("feed", ""), ("pages", "read"), ("double", "out")):
-            self.events.publish(UnitChanged(time.time(), UnitId(ref, part), "running"))
+        units = units or (UnitId("feed", ""), UnitId("pages", "read"), UNIT)
+        self.events.publish(RunStarted(time.time(), plan_of(blueprint).name, tuple(unit.streamlet for unit in units)))
+        for unit in units:
+            self.events.publish(UnitChanged(time.time(), unit, "running"))
         self.requests: list[Request] = []
         self.control = Control(self.state, self._take)
 
@@ -153,7 +155,7 @@ def visit(browser: Any, server: Server) -> Iterator[Visit]:
 
 PAGES = (
     "/plant", "/plant/streamlets/double", "/plant/topics", "/plant/topics/rows", "/plant/dead-letters", "/plant/events",
-    "/plant/findings", "/plant/logs",
+    "/plant/changes",    "/plant/findings", "/plant/logs",
 )  # fmt: skip
 
 
@@ -406,6 +408,31 @@ def test_a_run_that_has_ended_offers_no_action_on_it(tmp_path: Path, browser: An
         run.end()
     finally:
         server.stop()
+
+
+def test_a_group_becomes_one_box_and_opens_again(tmp_path: Path, browser: Any) -> None:
+    """The box has the worst state of its streamlets; a click or a key opens it."""
+    blueprint = grouped(tmp_path / "plant")
+    units = [UnitId(name, "out") for name in ("first", "second", "last")]
+    run = FakeRun(blueprint, *units)
+    server = Server(blueprint.parent, tmp_path)
+    try:
+        visit = Visit(browser, server)
+        page = visit.open("/plant")
+        page.wait_for_selector("a[data-name=first]")
+        page.click("button:text-is('work (2)')")
+        page.wait_for_selector("a[data-name=work]")
+        assert page.locator("a[data-name=first]").count() == page.locator("a[data-name=between]").count() == 0
+        run.events.publish(UnitChanged(time.time(), units[1], "failed", "ValueError: 3"))
+        page.wait_for_selector("a[data-name=work]:has-text('failed')")
+        page.focus("a[data-name=work]")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("a[data-name=second]:has-text('failed')")
+        assert page.locator("a[data-name=work]").count() == 0
+        assert visit.errors == []
+    finally:
+        server.stop()
+        run.end()
 
 
 def test_a_page_waits_for_an_application_that_is_starting(tmp_path: Path, browser: Any) -> None:

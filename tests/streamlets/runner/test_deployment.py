@@ -14,7 +14,7 @@ from blueprint.avro.sources.loading import parse_contract
 from blueprint.comparison import DescribedQuery, DescriptorError, compare, to_json
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
-from streamlets.runner.deployment import as_run, deployed, store_descriptor, with_version
+from streamlets.runner.deployment import as_run, deployed, last_change, store_descriptor, with_version
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import RunStarted
 from streamlets.runner.events.status_file import StatusFile
@@ -166,3 +166,25 @@ def test_the_version_is_that_of_the_stored_descriptor(state: StateDirectory) -> 
     assert {streamlet.version for streamlet in plan.streamlets} == {expected}
     changed = plan_application(blueprint, (), ("flow.streamlets.products.parameters.max-task-attempts=9",))
     assert with_version(changed).streamlets[0].version != expected
+
+
+def test_the_version_before_is_kept(state: StateDirectory) -> None:
+    """A run of the same version keeps it; the next other one replaces it; a fresh start forgets it."""
+    blueprint = REPOSITORY / "examples" / "pages" / "blueprint.conf"
+    setting = "flow.streamlets.products.parameters.max-task-attempts"
+    versions = [plan_application(blueprint, (), (f"{setting}={number}",)) for number in (3, 4, 5)]
+    with state.locked():
+        store_descriptor(state, versions[0])
+        first = state.descriptor_file.read_text()
+        for _ in range(2):
+            store_descriptor(state, versions[1])
+            assert state.previous_descriptor_file.read_text() == first
+        changed = last_change(state)
+        assert changed is not None
+        assert [(change.code, change.needs.value) for change in changed.changes] == [("change-parameter", "safe")]
+        store_descriptor(state, versions[2])
+        assert 'max-task-attempts": 4' in state.previous_descriptor_file.read_text()
+        assert len(list(state.directory.glob("*descriptor*.json"))) == 2
+        state.clear()
+        assert last_change(state) is None
+        assert not state.previous_descriptor_file.exists()

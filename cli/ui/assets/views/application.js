@@ -19,7 +19,8 @@ const COLUMNS = [
 ];
 
 export function applicationView({ live, options, address }) {
-  const graph = new Graph(live, address);
+  const graph = new Graph(live, address, (group) => live.toggle(group));
+  const groups = h("span", { class: "row" });
   const head = h("div", { class: "row" });
   const problem = h("div");
   const table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Streamlets" });
@@ -74,10 +75,18 @@ export function applicationView({ live, options, address }) {
     drawTable();
   }
 
+  function drawGroups() {
+    const known = Object.entries(live.structure?.groups ?? {});
+    fill(groups, known.length ? "Groups" : null, known.map(([group, refs]) => h("button", { "data-key": `group ${group}`,
+      "aria-pressed": String(live.collapsed.has(group)), title: live.collapsed.has(group) ? "Show its streamlets" : "Show it as one box",
+      onclick: () => live.toggle(group) }, `${group} (${refs.length})`)));
+  }
+
   let fitted = false;
   function update(changed) {
     drawHead();
     drawProblem();
+    drawGroups();
     graph.update(changed);
     if (!fitted && live.structure && graph.node.clientWidth) {
       graph.fit();
@@ -91,7 +100,7 @@ export function applicationView({ live, options, address }) {
     h("div", { class: "row" }, search,
       zoom({ name: "Zoom in", sign: "+" }, () => graph.setZoom(graph.zoom * 1.25)),
       zoom({ name: "Zoom out", sign: "−" }, () => graph.setZoom(graph.zoom / 1.25)),
-      zoom({ name: "Fit the graph into the page", sign: "Fit" }, () => graph.fit())),
+      zoom({ name: "Fit the graph into the page", sign: "Fit" }, () => graph.fit()), groups),
     graph.node, h("p", {}), h("section", { class: "card" }, h("h2", {}, "Streamlets"), table),
     h("section", { class: "card" }, h("h2", {}, "What happened last"), last));
   if (live.structure) queueMicrotask(() => update(null));
