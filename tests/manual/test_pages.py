@@ -25,6 +25,7 @@ from blueprint.settings.known_settings import every_setting
 from blueprint.sql.parser import parse
 from cli.main import flow
 from manual.reference.commands import every_command
+from manual.screenshots import IMAGES, SHOTS
 from streamlets.channels.registry import CHANNEL_TYPES
 from tests.pages import BLOCK, REPOSITORY, blocks, text_of
 
@@ -151,3 +152,27 @@ def test_programs_exist(page: str) -> None:
         assert named is None or page in HISTORY or set(named[1].split()) <= targets, line
         module = re.search(r"python -m ((?:benchmarks|tests|manual|cli|streamlets)[\w.]*)", line)
         assert module is None or page in HISTORY or importlib.util.find_spec(module[1]) is not None, line
+
+
+_IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
+
+
+def _images(page: str) -> list[tuple[str, Path]]:
+    """Return the pictures of a page, each with its description."""
+    directory = (REPOSITORY / page).parent
+    return [(text, directory / file) for text, file in _IMAGE.findall(text_of(page)) if "://" not in file]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if _images(page)])
+def test_pictures_exist_and_are_small(page: str) -> None:
+    """Each is in the repository, has a description for people who do not see it, and is quickly loaded."""
+    for description, file in _images(page):
+        assert description
+        assert file.is_file(), file
+        assert file.stat().st_size < 200_000, file
+
+
+def test_each_picture_of_the_page_is_made_by_the_script_and_shown() -> None:
+    """`python -m manual.screenshots` makes all of them, and no others."""
+    shown = {file.resolve() for page in PAGES for _, file in _images(page) if file.parent.name == "images"}
+    assert {file.name for file in IMAGES.iterdir()} == set(SHOTS) == {file.name for file in shown}

@@ -34,6 +34,18 @@ def streamlet(served: Served, ref: str) -> dict[str, Any] | None:
     found = known.streamlets.get(ref) if known is not None else DescribedStreamlet(class_name="")
     if found is None:
         return None
+    settings = {
+        "trigger": found.trigger,
+        **{f"triggers.{query}": trigger for query, trigger in found.triggers.items()},
+        "replicas": found.replicas,
+        "group": found.group,
+        **{f"retry.{key}": value for key, value in found.retry.items()},
+        **{f"spark.{key}": value for key, value in found.spark.items()},
+        **{f"volume-mounts.{name}": path for name, path in found.volume_mounts.items()},
+        **found.supervision,
+        **_openings("inlets", found.inlets),
+        **_openings("outlets", found.outlets),
+    }
     return {
         "ref": ref,
         "class": found.class_name,
@@ -41,15 +53,7 @@ def streamlet(served: Served, ref: str) -> dict[str, Any] | None:
         "outlets": {name: _port(port) for name, port in found.outlets.items()},
         "parameters": dict(found.parameters),
         "settings": {
-            "trigger": with_singulars(found.trigger) if found.trigger is not None else None,
-            **{f"triggers.{query}": with_singulars(trigger) for query, trigger in found.triggers.items()},
-            "replicas": found.replicas,
-            **{f"retry.{key}": value for key, value in found.retry.items()},
-            **{f"spark.{key}": value for key, value in found.spark.items()},
-            **{f"volume-mounts.{name}": path for name, path in found.volume_mounts.items()},
-            **found.supervision,
-            **_openings("inlets", found.inlets),
-            **_openings("outlets", found.outlets),
+            key: with_singulars(value) if isinstance(value, str) else value for key, value in settings.items()
         },
     }
 

@@ -180,7 +180,7 @@ export class Graph {
   }
 
   fit() {
-    if (this.size) this.setZoom(Math.min(1.2, (this.node.clientWidth - 4) / this.size[0]));
+    if (this.size) this.setZoom(Math.min(1.2, (this.node.clientWidth - 20) / this.size[0]));
   }
 
   /** Show only what has a text in its name, and scroll to the first; return how many there are. */

@@ -200,6 +200,7 @@ def test_the_structure_tells_what_can_be_scaled(tmp_path: Path) -> None:
     STATES["stopped"](blueprint)
     settings = Visitor(blueprint).client.get("/api/applications/plant/streamlets/double").json()["settings"]
     assert settings["trigger"] == "processing-time = 1 second"
+    assert settings["retry.min-backoff"] == "1 second"
 
 
 def test_the_changes_of_a_version_are_shown(tmp_path: Path) -> None:

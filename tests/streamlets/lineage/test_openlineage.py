@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
+import gzip
 import json
-import pkgutil
 import sys
 import threading
 import uuid
+from collections.abc import Callable
 from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attr
-import openlineage.client.generated as generated
 import pytest
 from openlineage.client.event_v2 import RunEvent
 from openlineage.client.serde import Serde
@@ -33,18 +32,11 @@ from streamlets.runner.events.unit_events import UnitChanged
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.views import ViewContext, ViewError
 from tests.streamlets.lineage.kiosk_lineage import build
+from tests.streamlets.lineage.openlineage_schema import faults
 from tests.streamlets.runner.supervision.bench import unit_id
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-FACETS = {
-    own._get_schema(): own
-    for module in pkgutil.iter_modules(generated.__path__)
-    for own in vars(importlib.import_module(f"{generated.__name__}.{module.name}")).values()
-    if isinstance(own, type) and attr.has(own) and hasattr(own, "_get_schema")
-}
-"""The classes of facets by the addresses of their published schemas."""
 
 
 class KnownPlanner:
@@ -155,30 +147,83 @@ def test_lineage_that_is_not_known_is_absent(kiosk: ApplicationLineage, tmp_path
     assert "2 events sent, 0 not sent" in log.read_text()
 
 
-def test_events_are_valid(kiosk: ApplicationLineage, tmp_path: Path) -> None:
-    """Events and facets have the fields of their published schemas, as the client of OpenLineage has them."""
+def _whole_run(kiosk: ApplicationLineage, directory: Path) -> list[dict[str, Any]]:
+    """Return the events of a run in which every streamlet ran and one failed."""
     started = (UnitChanged(2.0, unit_id(f"{own.ref}.q"), "running") for own in kiosk.plan.streamlets)
     failed = UnitChanged(3.0, unit_id("till.q"), "failed", "no disk")
-    events = _events(kiosk, tmp_path, *started, failed, known=dict(kiosk.streamlets))
+    return _events(kiosk, directory, *started, failed, known=dict(kiosk.streamlets))
+
+
+def test_events_are_valid(kiosk: ApplicationLineage, tmp_path: Path) -> None:
+    """Events and facets are as their published schemas say, of which the client of OpenLineage has the classes."""
+    events = _whole_run(kiosk, tmp_path)
     assert {event["eventType"] for event in events} == {"START", "FAIL", "ABORT"}
+    seen = set()
     for event in events:
-        _check(event, RunEvent)
+        assert faults(event) == []
         uuid.UUID(event["run"]["runId"])
         assert datetime.fromisoformat(event["eventTime"]).tzinfo is not None
         datasets = event["inputs"] + event["outputs"]
         assert all(dataset["namespace"] and dataset["name"] for dataset in datasets)
         for owner in (event["run"], event["job"], *datasets):
-            for facet in owner["facets"].values():
-                _check(facet, FACETS[facet["_schemaURL"]])
-                assert facet["_producer"] == event["producer"]
+            seen |= set(owner["facets"])
+            assert all(facet["_producer"] == event["producer"] for facet in owner["facets"].values())
+    assert seen == {"jobType", "processing_engine", "errorMessage", "schema", "columnLineage"}
 
 
-def _check(data: dict[str, Any], kind: type) -> None:
-    """Require that data has the required fields of a class, and no others than its fields."""
-    fields = attr.fields_dict(kind)
-    assert set(data) <= set(fields), kind
-    required = {name for name, own in fields.items() if own.default is attr.NOTHING}
-    assert required <= set(data), kind
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda event: event["run"].pop("runId"), "event.run: 'runId' is a required property"),
+        (lambda event: event["job"].update(name=3), "event.job.name: 3 is not of type 'string'"),
+        (lambda event: event.update(kind="x"), "event: Additional properties are not allowed"),
+        (lambda event: event["outputs"][0]["facets"]["schema"]["fields"][0].pop("name"), "schema.fields[0]"),
+    ],
+)
+def test_invalid_events_are_found(
+    kiosk: ApplicationLineage, tmp_path: Path, change: Callable[[dict[str, Any]], object], fault: str
+) -> None:
+    """The check is one: each damage of a valid event is a fault."""
+    event = next(event for event in _whole_run(kiosk, tmp_path) if event["outputs"])
+    change(event)
+    assert fault in str(faults(event))
+
+
+def test_events_reach_a_server(kiosk: ApplicationLineage, tmp_path: Path) -> None:
+    """By HTTP, as a catalog takes them; an answer with an error is reported, and the next events are sent."""
+    taken: list[tuple[str, str, dict[str, Any]]] = []
+    answers = [400, *[201] * 100]
+
+    class Catalog(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            if self.headers["content-encoding"] == "gzip":
+                body = gzip.decompress(body)
+            taken.append((self.path, self.headers["content-type"], json.loads(body)))
+            self.send_response(answers[len(taken) - 1])
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Catalog) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        receiver = receiver_of(f"http://127.0.0.1:{server.server_address[1]}")
+        view = OpenLineageView(_context(kiosk, tmp_path), receiver, lambda plan: KnownPlanner({}))  # type: ignore[arg-type,return-value]
+        with view:
+            publisher = Publisher([view])
+            publisher.publish(RunStarted(1.0, "kiosk", tuple(own.ref for own in kiosk.plan.streamlets)))
+            for streamlet in kiosk.plan.streamlets:
+                publisher.publish(UnitChanged(2.0, unit_id(f"{streamlet.ref}.q"), "running"))
+            publisher.publish(RunEnded(3.0, 0))
+        server.shutdown()
+    assert {(path, kind) for path, kind, _ in taken} == {("/api/v1/lineage", "application/json")}
+    assert len(taken) == 2 * len(kiosk.plan.streamlets)
+    assert [fault for _, _, event in taken for fault in faults(event)] == []
+    log = (tmp_path / "kiosk" / "logs" / LOG).read_text()
+    assert "an event could not be sent" in log
+    assert f"{len(taken) - 1} events sent, 1 not sent" in log
 
 
 def test_a_receiver_that_does_not_answer_delays_nothing() -> None:
