@@ -387,6 +387,37 @@ def test_a_long_name_does_not_widen_the_page(visit: Visit, run: FakeRun) -> None
         run.change("running")
 
 
+def test_a_killed_run_is_one_problem(tmp_path: Path, browser: Any) -> None:
+    """And not one for each of its streamlets; of many problems of a run that lives, the first are shown. Long names of
+    applications do not widen the list of them, nor their pages."""
+    name = "an_application_with_a_name_that_is_wider_than_a_telephone"
+    blueprint = write(KINDS["mixed"], tmp_path / name)
+    units = [UnitId(f"copy-{number}", "out") for number in range(9)]
+    run = FakeRun(blueprint, *units)
+    server = Server(tmp_path, tmp_path)
+    write(KINDS["python"], tmp_path / "another")
+    try:
+        visit = Visit(browser, server)
+        page = visit.open(f"/{name}")
+        for unit in units:
+            run.events.publish(UnitChanged(time.time(), unit, "failed", "ValueError: 3"))
+        page.wait_for_selector("text=and 4 more streamlets")
+        assert page.locator("main .card.error").count() == 5
+        for unit in units:
+            run.events.publish(UnitChanged(time.time(), unit, "running"))
+        page.wait_for_selector("main .card.error", state="detached")
+        run.end()
+        page.wait_for_selector("text=The run was killed or has crashed.")
+        assert page.locator("main .card.error").count() == 1
+        page.set_viewport_size({"width": 400, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        page.goto(f"{server.address}/")
+        page.wait_for_selector(f"a:text-is('{name}')")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    finally:
+        server.stop()
+
+
 def test_a_run_that_has_ended_offers_no_action_on_it(tmp_path: Path, browser: Any) -> None:
     """No button that could only be refused; when the state directory is deleted, the page says so."""
     blueprint = write(KINDS["mixed"], tmp_path / "plant")

@@ -3,12 +3,13 @@
 import { actionButton } from "../actions.js";
 import { spark } from "../charts.js";
 import { announce, fill, h } from "../dom.js";
-import { clock, count, now, rate, short, span } from "../format.js";
+import { clock, count, counted, now, rate, short, span } from "../format.js";
 import { Graph } from "../graph.js";
 import { backlogOf, busyOf, rateOf, total } from "../live.js";
 import { shown, state } from "../states.js";
 import { eventList } from "./events.js";
 
+const MOST = 5; // problems above the graph
 const COLUMNS = [
   ["streamlet", (ref) => ref], ["state", (ref, each) => shown(each)], ["records/s", (ref, each) => rateOf(each), "number"],
   ["busy", (ref, each) => busyOf(each) ?? -1, "number"], ["backlog", (ref, each) => backlogOf(each) ?? -1, "number"],
@@ -39,21 +40,24 @@ export function applicationView({ live, options, address }) {
   }
 
   function drawProblem() {
-    const bad = Object.entries(live.streamlets).filter(([, each]) => ["failed", "stuck", "lost", "overdue"].includes(each.health) || each.state === "backing-off");
     const { run } = live;
+    const problems = run.health === "died" ? ["failed"] : ["failed", "stuck", "lost", "overdue"]; // of a dead run, all are lost
+    const bad = Object.entries(live.streamlets).filter(([, each]) => problems.includes(each.health) || each.state === "backing-off");
     const lost = run.health === "died" ? "The run was killed or has crashed." : run.silent ? "The run has not written its status for 30 seconds." : "";
     fill(problem,
       lost ? h("div", { class: "card error", role: "alert" }, lost) : null,
       live.problem ? h("div", { class: "card error", role: "alert" }, live.problem) : null,
-      bad.map(([ref, each]) => h("div", { class: `card ${each.state === "backing-off" || each.health === "overdue" ? "notice" : "error"}` },
+      bad.slice(0, MOST).map(([ref, each]) => h("div", { class: `card ${each.state === "backing-off" || each.health === "overdue" ? "notice" : "error"}` },
         h("strong", {}, h("a", { href: address(live.id, "streamlets", ref), "data-key": `problem ${ref}` }, ref)), " ", state(shown(each)), " ",
-        h("span", { class: "quiet" }, `for ${span(now() - each.since)}`), h("pre", {}, each.cause || each.reason))));
+        h("span", { class: "quiet" }, `for ${span(now() - each.since)}`), h("pre", {}, each.cause || each.reason))),
+      bad.length > MOST ? h("p", {}, `and ${counted(bad.length - MOST, "more streamlet", "more streamlets")}, which the table shows in the order of their state.`) : null);
   }
 
   function drawTable() {
     const [, key] = COLUMNS[order];
     const wanted = search.value.trim().toLowerCase();
     const rows = Object.entries(live.streamlets).filter(([ref]) => ref.toLowerCase().includes(wanted));
+    if (!rows.length) return fill(table, h("p", { class: "quiet" }, wanted ? "No streamlet has this in its name." : "No streamlets yet."));
     if (order || downwards) rows.sort(([a, x], [b, y]) => (key(a, x) < key(b, y) ? -1 : 1) * (downwards ? -1 : 1));
     fill(table, h("table", {},
       h("thead", {}, h("tr", {}, COLUMNS.map(([label, , kind], index) => h("th", { class: kind ?? null, scope: "col",
