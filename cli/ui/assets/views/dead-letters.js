@@ -23,7 +23,7 @@ export function deadLettersView({ live, options }) {
   }
 
   function draw(found) {
-    fill(counts, found.counts.length ? h("table", {}, h("thead", {}, h("tr", {}, ["port", "reason", "waiting", "replayed", "last", ""].map((label) => h("th", { scope: "col" }, label)))),
+    fill(counts, found.counts.length ? h("table", {}, h("thead", {}, h("tr", {}, ["port", "reason", "waiting", "replayed", "last", ""].map((label, index) => h("th", { scope: "col", class: index === 2 || index === 3 ? "number" : null }, label)))),
       h("tbody", {}, found.counts.map((each) => h("tr", { class: each.port === chosen.port && each.reason === chosen.reason ? "chosen" : null },
         h("td", {}, each.port), h("td", {}, h("button", { "data-key": `${each.port} ${each.reason}`, onclick: () => { chosen = { port: each.port, reason: each.reason }; polling.now(); } }, each.reason)),
         h("td", { class: "number" }, count(each.waiting)), h("td", { class: "number" }, count(each.replayed)), h("td", {}, clock(each.last)),

@@ -25,6 +25,7 @@ export function streamletView({ live, options, name: ref, address }) {
     const each = live.streamlets[ref];
     if (!each) return fill(now_, h("div", { class: "card error" }, `There is no streamlet “${ref}” in the last run.`));
     const busy = busyOf(each);
+    const own = each.units.filter((unit) => unit.query); // a spout has none
     fill(now_,
       h("div", { class: "row" }, h("h1", {}, ref), state(shown(each)), h("span", { class: "quiet" }, `for ${span(now() - each.since)}`),
         h("span", { class: "space" }), each.state === "paused" ? actionButton({ live, options }, "resume", ref) : actionButton({ live, options }, "pause", ref),
@@ -35,13 +36,14 @@ export function streamletView({ live, options, name: ref, address }) {
         h("strong", {}, `Batch ${unit.running_batch.number} has been running for ${span(unit.running_batch.seconds)}`),
         h("pre", {}, unit.running_batch.where.map((frame) => `at ${frame}`).join("\n")))),
       h("div", { class: "card numbers" },
-        number(rate(rateOf(each)), "records"), number(percent(busy), "busy"),
-        number(backlogOf(each) === null ? "–" : short(backlogOf(each)), "backlog, records"),
-        number(short(total(each, "rows_in")), "read since the start"),
+        number(rate(rateOf(each)), "records"),
+        busy === null ? null : number(percent(busy), "busy"),
+        backlogOf(each) === null ? null : number(short(backlogOf(each)), "backlog, records"),
+        own.length ? number(short(total(each, "rows_in")), "read since the start") : null,
         number(short(sum(each.units.flatMap((unit) => Object.values(unit.rows_out)))), "written since the start"),
         number(short(total(each, "dead_letters")), "dead letters"),
         number(short(total(each, "late")), "late"), number(count(total(each, "restarts")), "restarts")),
-      queries(each), ports(each));
+      own.length ? queries(own) : null, ports(each));
     const events = live.events.filter((event) => event.streamlet === ref);
     fill(happened, h("h2", {}, "What happened"), eventList(events.slice(-20).reverse()));
   }
@@ -52,14 +54,14 @@ export function streamletView({ live, options, name: ref, address }) {
       h("pre", {}, [...unit.frames.map((frame) => `at ${frame}`), unit.cause].join("\n")));
   }
 
-  function queries(each) {
+  function queries(units) {
     return h("section", { class: "card" }, h("h2", {}, "Queries"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Queries" }, h("table", {},
       h("thead", {}, h("tr", {}, ["query", "state", "batch", "last batch", "records/s", "busy", "rows in state", "watermark"].map((label) => h("th", { scope: "col" }, label)))),
-      h("tbody", {}, each.units.map((unit) => h("tr", {}, h("td", {}, unit.query || ref), h("td", {}, state(unit.state)),
+      h("tbody", {}, units.map((unit) => h("tr", {}, h("td", {}, unit.query), h("td", {}, state(unit.state)),
         h("td", {}, unit.running_batch ? `${unit.running_batch.number}, running for ${span(unit.running_batch.seconds)}` : unit.batch ?? "–"),
         h("td", {}, unit.batch_seconds ? span(unit.batch_seconds) : "–"), h("td", {}, rate(unit.rate)), h("td", {}, percent(unit.busy)), h("td", {}, count(unit.state_rows)),
         h("td", {}, unit.watermark ?? "–")))))),
-    each.units.map((unit) => [each.units.length > 1 ? h("h3", {}, unit.query) : null, batchBars(live.batches[`${ref}.${unit.query}`] ?? [], span)]));
+    units.map((unit) => [units.length > 1 ? h("h3", {}, unit.query) : null, batchBars(live.batches[`${ref}.${unit.query}`] ?? [], span)]));
   }
 
   function ports(each) {
@@ -87,6 +89,7 @@ export function streamletView({ live, options, name: ref, address }) {
 
   async function places(button, box) {
     button.disabled = true;
+    button.textContent = "Reading ...";
     try {
       const known = await get(api(live.id, "streamlets", ref, "settings"));
       fill(box, h("dl", { class: "facts" }, known.map((setting) => {
