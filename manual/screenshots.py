@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from manual.repository import REPOSITORY
 
@@ -40,12 +41,12 @@ class Shot:
     """
 
     path: str
-    theme: str = "light"
+    theme: Literal["light", "dark"] = "light"
     ready: str
     height: int = 800
 
 
-_GRAPH = ".graph text:text-matches('bottleneck: ')"
+_GRAPH = ".graph text.bottleneck:not(:empty) >> nth=0"
 _STREAMLET = "svg.chart"
 SHOTS = {
     "page-application-light.png": Shot(path="/bottleneck", ready=_GRAPH),
@@ -58,9 +59,9 @@ SHOTS = {
 
 
 @contextmanager
-def _process(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Run `flow` with arguments until the block ends."""
-    process = subprocess.Popen([*_FLOW, *arguments], stdout=subprocess.PIPE, text=True, cwd=REPOSITORY)
+def _process(*arguments: str, output: int = subprocess.DEVNULL) -> Iterator[subprocess.Popen[str]]:
+    """Run `flow` with arguments until the block ends; its output is discarded unless it is to be piped."""
+    process = subprocess.Popen([*_FLOW, *arguments], stdout=output, text=True, cwd=REPOSITORY)
     try:
         yield process
     finally:
@@ -80,7 +81,8 @@ def main(images: Path) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "bottleneck"
         shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns(".flow", "out", "__pycache__"))
-        with _process("run", str(copy)), _process("ui", str(copy), "--port", "0") as server, sync_playwright() as kit:
+        page_server = _process("ui", str(copy), "--port", "0", output=subprocess.PIPE)
+        with _process("run", str(copy)), page_server as server, sync_playwright() as kit:
             assert server.stdout is not None
             line = server.stdout.readline()
             entrance = re.search(r"(http://[\d.]+:\d+)/\?token=\S+", line)
@@ -88,8 +90,9 @@ def main(images: Path) -> int:
                 raise RuntimeError(f"the page cannot be served: {line}")
             browser = kit.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             for number, (name, shot) in enumerate(SHOTS.items()):
-                window = {"width": 1280, "height": shot.height}
-                page = browser.new_page(viewport=window, color_scheme=shot.theme, reduced_motion="reduce")
+                page = browser.new_page(
+                    viewport={"width": 1280, "height": shot.height}, color_scheme=shot.theme, reduced_motion="reduce"
+                )
                 page.set_default_timeout(_PATIENCE)
                 page.goto(entrance[0])
                 page.goto(entrance[1] + shot.path)

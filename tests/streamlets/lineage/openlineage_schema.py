@@ -64,7 +64,7 @@ def _schema(hint: Any) -> dict[str, Any]:
 
 def faults(event: dict[str, Any]) -> list[str]:
     """Return what of an event of a run, with all its facets, is not as the schemas say."""
-    checked = [("event", event, RunEvent)]
+    checked: list[tuple[str, dict[str, Any], type]] = [("event", event, RunEvent)]
     for owner in (event["run"], event["job"], *event.get("inputs", ()), *event.get("outputs", ())):
         for name, facet in owner.get("facets", {}).items():
             checked.append((name, facet, FACETS[facet["_schemaURL"]]))
