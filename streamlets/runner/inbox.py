@@ -29,7 +29,7 @@ def cause_of_end(inbox: Inbox, *, requests: bool = True) -> str:
 
 
 def take_events(inbox: Inbox) -> list[Event]:
-    """Take the events out of an inbox, which keeps everything else."""
+    """Remove the events from an inbox, which keeps everything else, and return them."""
     waiting = _taken(inbox)
     for fact in waiting:
         if not isinstance(fact, Seen):

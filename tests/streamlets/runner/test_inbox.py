@@ -1,4 +1,4 @@
-"""The inbox of a run before its supervision: what has happened is taken out, and everything else stays in its order."""
+"""The inbox of a run before its supervision: events are removed, and everything else stays in its order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streamlets.runner.state_directory.control import request
 from streamlets.runner.supervision.facts import Drain, Seen
 
 
-def test_events_are_taken_out() -> None:
+def test_events_are_removed() -> None:
     """In the order in which they happened."""
     inbox: Inbox = SimpleQueue()
     pause, drain = request("pause", streamlet="a"), Drain("stopped by SIGTERM")
