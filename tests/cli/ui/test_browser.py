@@ -267,11 +267,12 @@ def test_a_slow_answer_is_asked_for_once(visit: Visit) -> None:
             };
         }"""
     )
-    for link in ("a:text-is('Topics')", "a:text-is('Dead letters')", "a:text-is('Application')"):
-        page.click(f"header {link}")
-        page.wait_for_selector("main h1")
+    for tab, title in (("Topics", "Topics"), ("Dead letters", "Dead letters"), ("Application", "plant")):
+        page.click(f"header a:text-is('{tab}')")
+        page.wait_for_selector(f"main h1:text-is('{title}')")
         page.clock.run_for(30_000)
     page.click("main td a:text-is('double')")
+    page.wait_for_selector("main h1:text-is('double')")
     page.clock.run_for(60_000)
     asked = page.evaluate("window.waiting")
     del asked["/api/applications"]

@@ -33,33 +33,41 @@ def schema_of(kind: type) -> dict[str, Any]:
 
     A facet in a class is only required to be an object; it has a schema of its own.
     """
-    hints = typing.get_type_hints(kind)
-    own = {field.name: field for field in attr.fields(kind)}
-    return {
-        "type": "object",
-        "properties": {name: _schema(hints[name]) for name in own},
-        "required": [name for name, field in own.items() if field.default is attr.NOTHING],
-        "additionalProperties": False,
-    }
+    known: dict[str, Any] = {}
+    return {**_reference(kind, known), "$defs": known}
 
 
-def _schema(hint: Any) -> dict[str, Any]:
+def _reference(kind: type, known: dict[str, Any]) -> dict[str, Any]:
+    """Return a reference to the schema of a class, which is among the known ones then: fields may be nested."""
+    if kind.__name__ not in known:
+        known[kind.__name__] = {}
+        hints = typing.get_type_hints(kind)
+        own = {field.name: field for field in attr.fields(kind)}
+        known[kind.__name__] = {
+            "type": "object",
+            "properties": {name: _schema(hints[name], known) for name in own},
+            "required": [name for name, field in own.items() if field.default is attr.NOTHING],
+            "additionalProperties": False,
+        }
+    return {"$ref": f"#/$defs/{kind.__name__}"}
+
+
+def _schema(hint: Any, known: dict[str, Any]) -> dict[str, Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):  # a value that is missing is omitted, and never null
-        return {"anyOf": [_schema(each) for each in arguments if each is not type(None)]}
+        alternatives = [_schema(each, known) for each in arguments if each is not type(None)]
+        return alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
     if origin is list:
-        return {"type": "array", "items": _schema(arguments[0])}
+        return {"type": "array", "items": _schema(arguments[0], known)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": _schema(arguments[1])}
+        return {"type": "object", "additionalProperties": _schema(arguments[1], known)}
     if hint in _PLAIN:
         return {"type": _PLAIN[hint]}
     if isinstance(hint, type) and issubclass(hint, Enum):
         return {"enum": [member.value for member in hint]}
     if isinstance(hint, type) and issubclass(hint, BaseFacet):
         return {"type": "object", "required": ["_producer", "_schemaURL"]}
-    if attr.has(hint):
-        return schema_of(hint)
-    return {}
+    return _reference(hint, known) if attr.has(hint) else {}
 
 
 def faults(event: dict[str, Any]) -> list[str]:
