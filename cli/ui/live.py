@@ -48,17 +48,18 @@ class Snapshot:
     streamlets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
-def snapshot(current: CurrentStatus, version: int = 0, deleted: str = "") -> Snapshot:
+def snapshot(current: CurrentStatus, version: int = 0, deleted: str = "", described: str = "") -> Snapshot:
     """Return the content of the pages for a status.
 
     Arguments:
         current: the status that the run wrote last.
         version: see `Snapshot`.
         deleted: the state directory if it was deleted; "" otherwise.
+        described: changes when a run describes another version of the application.
     """
     run: dict[str, object] = {
         "application": current.application, "alive": current.alive, "silent": current.silent, "health": current.health,
-        "deleted": deleted,
+        "deleted": deleted, "described": described,
     }  # fmt: skip
     written = current.written
     if written is None:
@@ -150,7 +151,8 @@ class Feed:
 
     async def _look(self) -> None:
         """Read what has changed, and wake the pages."""
-        seen = (_stamp(self._state.status_file), _stamp(self._state.event_history))
+        described = _stamp(self._state.descriptor_file)
+        seen = (_stamp(self._state.status_file), _stamp(self._state.event_history), described)
         due = self._clock() - self._checked >= _ALIVE_EVERY
         if seen == self._seen and not due:
             return
@@ -158,7 +160,7 @@ class Feed:
         current, events, exists = await to_thread.run_sync(self._read)
         deleted = str(self._state.directory) if self._existed and not exists else ""
         self._existed = self._existed or exists
-        fresh = snapshot(current, self._snapshot.version + 1, deleted)
+        fresh = snapshot(current, self._snapshot.version + 1, deleted, str(described))
         old = self._snapshot
         if (fresh.run, fresh.streamlets) != (old.run, old.streamlets) or events or self._seen is None:
             self._snapshot = fresh

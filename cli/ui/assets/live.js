@@ -46,13 +46,13 @@ export class Live {
 
   async take(message) {
     const data = JSON.parse(message.data);
-    const restarted = this.run.started !== data.run.started;
+    const other = this.run.described !== data.run.described; // a run describes itself when its Spark is up
     this.last = message.lastEventId;
     this.run = data.run;
     this.streamlets = data.whole ? data.streamlets : { ...this.streamlets, ...data.streamlets };
     this.events = [...this.events, ...data.events].slice(-2000);
     for (const [ref, streamlet] of Object.entries(this.streamlets)) this.trace(ref, streamlet);
-    if (data.whole || restarted || !this.structure) await this.describe();
+    if (data.whole || other || !this.structure) await this.describe();
     this.changed(new Set(Object.keys(data.streamlets)));
   }
 

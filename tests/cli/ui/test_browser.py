@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from streamlets.runner.deployment import store_descriptor
 from streamlets.runner.events.history import EventHistory
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import RunStarted, StreamletScaled
@@ -468,7 +469,7 @@ def test_a_group_becomes_one_box_and_opens_again(tmp_path: Path, browser: Any) -
 
 
 def test_a_page_waits_for_an_application_that_is_starting(tmp_path: Path, browser: Any) -> None:
-    """Opened before the first run, it shows the run when there is one."""
+    """Opened before the first run, it shows the run when there is one, and what it is when it describes itself."""
     blueprint = write(KINDS["mixed"], tmp_path / "plant")
     server = Server(blueprint.parent, tmp_path)
     try:
@@ -480,6 +481,13 @@ def test_a_page_waits_for_an_application_that_is_starting(tmp_path: Path, browse
         run = FakeRun(blueprint)
         page.wait_for_selector("a[data-name=double]")
         page.wait_for_selector("#connection:text-is('live')")
+        blueprint.write_text(blueprint.read_text().replace("double", "twice"))
+        store_descriptor(run.state, plan_of(blueprint))  # of another version, some time after its start
+        page.wait_for_selector("a[data-name=twice]")
+        run.state.descriptor_file.unlink()
+        page.wait_for_selector("text=has not run yet")
+        store_descriptor(run.state, plan_of(blueprint))
+        page.wait_for_selector("a[data-name=twice]")
         run.end()
     finally:
         server.stop()

@@ -92,7 +92,7 @@ export function applicationView({ live, options, address }) {
     drawProblem();
     drawGroups();
     graph.update(changed);
-    if (!fitted && live.structure && graph.node.clientWidth) {
+    if (!fitted && live.structure?.drawing.nodes.length && graph.node.clientWidth) {
       graph.fit();
       fitted = true;
     }
