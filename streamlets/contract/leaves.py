@@ -99,7 +99,8 @@ def _symbol_check(enum: Enum) -> Check:
 def _size_check(fixed: Fixed) -> Check:
     def check(column: Column, path: Path) -> Column:
         size = F.length(column)
-        return F.when(size != fixed.size, path.say(size, f" bytes, expected {fixed.size} for `{fixed.name}`"))
+        unit = F.when(size == 1, " byte").otherwise(" bytes")
+        return F.when(size != fixed.size, path.say(size, unit, f", expected {fixed.size} for `{fixed.name}`"))
 
     return check
 

@@ -59,6 +59,10 @@ FILES = (
         "fallback",
     ),
     FileKind(
+        "descriptor of the version before", "previous-descriptor.json", "`flow run`", "fallback",
+        "the page does not show what the last version has changed",
+    ),
+    FileKind(
         "places of the project", "places.json", "`flow run`", "error",
         "the run does not start; without the file, paths of before an earlier move of the project are not recognized",
         "fallback",

@@ -115,7 +115,7 @@ def test_symbols_sizes_uuids_and_times(spark: SparkSession) -> None:
     assert reasons(spark, rows, kind) == [
         None,
         "`e`: 'PINK' is not a symbol of `Colour` (RED, BLUE)",
-        "`f`: 1 bytes, expected 3 for `Hash`",
+        "`f`: 1 byte, expected 3 for `Hash`",
         "`u`: 'no' is not a UUID",
         "`t`: 86400000 is out of range for time-millis",
     ]

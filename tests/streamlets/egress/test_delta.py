@@ -102,7 +102,7 @@ def test_equal_records_are_one(table: Path) -> None:
     nan, once = float("nan"), (2, None, {"a": [1]})
     writer.commit(records((1, nan, {"a": None}), once, (1, float("nan"), {"a": None}), once, (None, 1.0, None)), "q", 0)
     assert len(rows_of(table)) == 3
-    with pytest.raises(KeysError, match="1 records of the batch have the keys of another one, and other values"):
+    with pytest.raises(KeysError, match="1 record of the batch has the keys of another one, and other values"):
         writer.commit(records(once, once, (2, 1.0, {"a": [1]})), "q", 1)
 
 

@@ -143,7 +143,7 @@ def test_an_older_record_does_not_insert_a_deleted_row_again(url: str) -> None:
 @pytest.mark.parametrize(
     ("rows", "settings", "reason"),
     [
-        ([(1, 1, "a"), (1, 2, "b")], {"keys": "id"}, "1 records of the batch have the keys of another one"),
+        ([(1, 1, "a"), (1, 2, "b")], {"keys": "id"}, "1 record of the batch has the keys of another one"),
         ([(None, 1, "a"), (2, 2, "b")], {"keys": "id", "sequence_by": "Seq"}, "the key `id` is null"),
     ],
 )

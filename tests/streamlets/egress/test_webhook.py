@@ -119,7 +119,7 @@ def test_the_server_decides_when(bench: Bench, header: str, seconds: float) -> N
         ((404, {}, ""), "answered 404", 1),
         ((302, {"Location": "http://127.0.0.1:1/"}, ""), "answered 302: a redirect, which is not followed", 1),
         ((503, {}, "busy"), r"answered 503: busy \(attempt 2 of 2\)", 2),
-        ((429, {"Retry-After": "3600"}, ""), "it asks to wait for 3600 seconds", 1),
+        ((429, {"Retry-After": "3600"}, ""), "it asks to wait for 1 h", 1),
     ],
 )
 def test_the_query_fails(bench: Bench, answer: Answer, problem: str, requests: int) -> None:

@@ -114,7 +114,7 @@ def test_a_missing_field_gets_its_default_or_null() -> None:
         ({"type": "array", "items": "int"}, {"f": [1, "x"]}, "record 1, `f[1]`: is a `str` ('x'), expected `int`"),
         ({"type": "map", "values": "int"}, {"f": {"k": "x"}}, "record 1, `f['k']`: is a `str` ('x'), expected `int`"),
         ({"type": "enum", "name": "E", "symbols": ["A"]}, {"f": "B"}, "record 1, `f`: 'B' is not a symbol of `E` (A)"),
-        ({"type": "fixed", "name": "F", "size": 2}, {"f": b"a"}, "record 1, `f`: 1 bytes, expected 2 for `F`"),
+        ({"type": "fixed", "name": "F", "size": 2}, {"f": b"a"}, "record 1, `f`: 1 byte, expected 2 for `F`"),
         (
             {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 2},
             {"f": "12.34"},

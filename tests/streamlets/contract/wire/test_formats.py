@@ -188,7 +188,7 @@ def test_every_truncation_is_undecodable() -> None:
         for length in range(10, len(message)):
             with pytest.raises(UndecodableError, match=r"the bytes are not a record `weather\.Reading`"):
                 wire.decode(message[:length])
-        with pytest.raises(UndecodableError, match="1 bytes remain after its end"):
+        with pytest.raises(UndecodableError, match="1 byte remains after its end"):
             wire.decode(message + b"\x00")
 
 

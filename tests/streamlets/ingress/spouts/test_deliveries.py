@@ -217,7 +217,7 @@ def test_codecs(
 @pytest.mark.parametrize(
     ("codec", "schema", "data", "reason"),
     [
-        ("csv", ROW, b"id,name\n1\n", "has 1 cells, expected 2"),
+        ("csv", ROW, b"id,name\n1\n", "has 1 cell, expected 2"),
         ("csv", ROW, b"id,name\nx,a\n", "expected `long`"),
         ("csv", ROW, b"id,name\n1,\xff\n", "is not valid UTF-8"),
         ("lines", "line string", b"\xff\n", "is not valid UTF-8"),
