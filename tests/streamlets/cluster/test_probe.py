@@ -44,7 +44,7 @@ _DIFFERENCES: dict[str, tuple[dict[str, Any], State, str]] = {
     "no Streamlets": ({"modules": {"shop": "a", "streamlets.api": None}}, State.ERROR, "no module `streamlets.api`"),
     "another directory": ({"paths": {"/state": "it is another directory"}}, State.ERROR, "/state is not the runner's"),
     "no jar": ({"missing": ["/jars/a.jar"]}, State.ERROR, "/jars/a.jar does not exist"),
-    "another clock": ({"clock": 90.4}, State.WARNING, "the clock differs from the runner's by 90 seconds"),
+    "another clock": ({"clock": 90.4}, State.WARNING, "the clock differs from the runner's by 1 min 30 s"),
 }
 
 

@@ -64,7 +64,7 @@ def test_another_clock(ahead: float, state: State, tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(Path, "stat", stat)
     check = _by_subject(list(state_directory(tmp_path)))["clock"]
-    assert check.state is state and ("60 seconds" in check.detail) == (state is State.WARNING)
+    assert check.state is state and ("differ by 1 min" in check.detail) == (state is State.WARNING)
 
 
 def _plan(channel: str, *jars: Path, **options: object) -> ApplicationPlan:
