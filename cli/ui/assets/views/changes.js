@@ -18,7 +18,7 @@ export function changesView({ live }) {
   function draw(found) {
     const head = h("h2", {}, "Against the version before");
     if (!found.changes) return fill(box, head, h("p", { class: "quiet" }, "Only one version has run here."));
-    fill(box, head, h("p", { class: "quiet" }, "This version has run since ", clock(found.since), ". The same as ", h("code", {}, `flow verify --against ${found.before}`), " then."),
+    fill(box, head, h("p", { class: "quiet" }, "This version has run since ", clock(found.since), ". Both are compared as by ", h("code", {}, `flow verify --against ${found.before}`), "."),
       found.changes.length ? found.changes.map(change) : h("p", {}, "No difference: the one before is back."));
   }
 
