@@ -63,19 +63,19 @@ def status(
     states = applications(path, state_dir, application)
 
     def show() -> int:
-        current = [_ordered(current_status(state), order) for state in states]
-        shown = [(each, _ports(state, each) if ports else None) for state, each in zip(states, current, strict=True)]
+        current = [(state, _ordered(current_status(state), order)) for state in states]
+        shown = [(state, status, _ports(state, status) if ports else None) for state, status in current]
         if watch and form != "json" and sys.stdout.isatty():
             click.clear()
         if form == "json":
-            data = {status.application: _as_data(status, each) for status, each in shown}
+            data = {state.application: _as_data(state, status, each) for state, status, each in shown}
             click.echo(json.dumps(data, indent=None if watch else 2))
         else:
-            for number, (state, (status, each)) in enumerate(zip(states, shown, strict=True)):
+            for number, (state, status, each) in enumerate(shown):
                 if number:
                     click.echo()
                 _print(state, status, each)
-        codes = {_exit_code(status) for status in current}
+        codes = {_exit_code(status) for _, status in current}
         return next((code for code in (_UNHEALTHY, _NOT_RUNNING) if code in codes), _HEALTHY)
 
     code = show()
@@ -114,7 +114,7 @@ def _ports(state: StateDirectory, current: CurrentStatus) -> tuple[PortStatus, .
         fail(f"the ports of {state.application} are not known: {reason}", "the next start of the application writes it")
 
 
-def _as_data(current: CurrentStatus, ports: Sequence[PortStatus] | None) -> dict[str, object]:
+def _as_data(state: StateDirectory, current: CurrentStatus, ports: Sequence[PortStatus] | None) -> dict[str, object]:
     """Return a status for `--format json`; `ports` are its ports if they are asked for."""
     from cli.output.ports import as_data
     from streamlets.runner.events.status_json import to_json
@@ -123,6 +123,7 @@ def _as_data(current: CurrentStatus, ports: Sequence[PortStatus] | None) -> dict
     if current.written is not None:
         known = {"process": current.written.process} | to_json(current.written.status, current.written.time)
     known |= {"ports": as_data(ports)} if ports is not None else {}
+    known |= {"error": unknown_status(state, current)} if current.damaged else {}
     return {"alive": current.alive, "silent": current.silent} | known | {"health": current.health}
 
 

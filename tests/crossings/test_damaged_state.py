@@ -180,7 +180,7 @@ class Shown:
 
 
 VOLATILE = re.compile(
-    r"\b\d+(\.\d+)?\s?(ms|s|min|h|d)\b|(\d{4}-\d\d-\d\d[ T])?\d\d:\d\d(:\d\d)?(\.\d+)?Z?|"
+    r"(?<![\w-])\d+(\.\d+)?\s?(ms|s|min|h|d)\b(?!-)|(\d{4}-\d\d-\d\d[ T])?\d\d:\d\d(:\d\d)?(\.\d+)?Z?|"
     r"\"(seconds|age|time)[a-z-]*\": [\d.]+|\d[\d.,]* ([KMG]i)?B\b"
 )
 

@@ -340,7 +340,10 @@ class RunStatus:
     @property
     def streamlets(self) -> tuple[StreamletStatus, ...]:
         """All streamlets, producers first."""
-        return tuple(self.streamlet(ref) for ref in self.order)
+        units: dict[str, list[UnitStatus]] = {}
+        for unit in self.units.values():
+            units.setdefault(unit.unit.streamlet, []).append(unit)
+        return tuple(self._streamlet(ref, tuple(units.get(ref, ()))) for ref in self.order)
 
     @property
     def health(self) -> str:
@@ -366,7 +369,9 @@ class RunStatus:
 
     def streamlet(self, ref: str) -> StreamletStatus:
         """Return the status of a streamlet, which is `starting` as long as nothing is known about it."""
-        units = tuple(unit for id, unit in self.units.items() if id.streamlet == ref)
+        return self._streamlet(ref, tuple(unit for id, unit in self.units.items() if id.streamlet == ref))
+
+    def _streamlet(self, ref: str, units: tuple[UnitStatus, ...]) -> StreamletStatus:
         shown = min(units, key=lambda unit: _MOST_IMPORTANT.index(unit.state), default=None)
         state: State = shown.state if shown else "starting"
         waiting = shown.waiting if shown else ""

@@ -24,6 +24,9 @@ VERSION = 1
 _RENAMED = {"seconds": "batch_seconds", "running": "running_batch"}
 """The keys of the fields of `UnitStatus` that have other names."""
 
+_KEYS = {field.name: _RENAMED.get(field.name, field.name) for field in fields(UnitStatus) if field.name != "unit"}
+_COUNTS = tuple(field.name for field in fields(PortCounts))
+
 
 def to_json(status: RunStatus, now: float) -> dict[str, object]:
     """Return a status as data for JSON.
@@ -65,9 +68,12 @@ def _streamlet_to_json(streamlet: StreamletStatus, now: float) -> dict[str, obje
 
 
 def _unit_to_json(unit: UnitStatus, now: float) -> dict[str, object]:
-    data = {_RENAMED.get(name, name): value for name, value in asdict(unit).items() if name != "unit"}
+    data = {key: getattr(unit, name) for name, key in _KEYS.items()}  # `asdict` would copy all values, which takes long
+    data["ports"] = {port: {name: getattr(counts, name) for name in _COUNTS} for port, counts in unit.ports.items()}
+    data |= {name: asdict(value) for name in ("hang", "tasks") if (value := getattr(unit, name)) is not None}
     if unit.running is not None:
-        data["running_batch"]["seconds"] = round(max(0.0, now - unit.running.since), 1)
+        seconds = round(max(0.0, now - unit.running.since), 1)
+        data["running_batch"] = {**asdict(unit.running), "seconds": seconds}
     derived = {"rate": unit.rate(now), "busy": unit.busy(now)}
     ages = {
         "watermark_delay": unit.watermark_delay(now),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from pathlib import Path
 from typing import Any, get_args
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -182,3 +184,51 @@ def test_a_missing_or_broken_file_reads_as_none(tmp_path: Path) -> None:
     for text in ("{", "[]", "{}", '{"streamlets": [{}]}'):
         file.write_text(text)
         assert read_status(file) is None
+
+
+class _SlowFile:
+    """A file whose texts take long to write."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.seconds = 0.02
+
+    def write(self, text: str) -> None:
+        time.sleep(self.seconds)
+        self.texts.append(text)
+
+    @property
+    def last(self) -> dict[str, Any]:
+        return json.loads(self.texts[-1]) if self.texts else {}
+
+
+@pytest.fixture
+def slow_file(monkeypatch: pytest.MonkeyPatch) -> _SlowFile:
+    """The file of every `StatusFile`."""
+    file = _SlowFile()
+    monkeypatch.setattr("streamlets.runner.events.status_file.ReservedFile", lambda path: file)
+    return file
+
+
+def test_changes_of_a_large_status_are_written_together(slow_file: _SlowFile, tmp_path: Path) -> None:
+    """A burst of changes is not written one by one, and its last change is written without another event."""
+    publisher = Publisher([StatusFile(tmp_path / "status.json")])
+    publisher.publish(RunStarted(1.0, "app", ("a",)))
+    for number in range(500):
+        publisher.publish(UnitChanged(float(number), UnitId("a", "x"), "running"))
+    assert len(slow_file.texts) < 250
+    while slow_file.last["sequence"] < 501:
+        time.sleep(0.01)
+
+
+def test_the_end_of_a_run_is_written_at_once_and_last(slow_file: _SlowFile, tmp_path: Path) -> None:
+    """No write that was put off comes after it: the next run may own the file."""
+    for _ in range(5):
+        publisher = Publisher([StatusFile(tmp_path / "status.json")])
+        publisher.publish(RunStarted(1.0, "app", ("a",)))
+        publisher.publish(UnitChanged(2.0, UnitId("a", "x"), "running"))  # put off
+        publisher.publish(RunEnded(3.0, 0))
+        assert slow_file.last["ended"] == 3.0
+        written = len(slow_file.texts)
+        time.sleep(0.3)
+        assert len(slow_file.texts) == written

@@ -24,8 +24,9 @@ def limits_of(
     replicas: int, *, master: str = "local[2]", session: int = 0, stored: int = 0, node: str = STATEFUL
 ) -> list[str]:
     """Return what limits replicas, of a session and a checkpoint with so many shuffle partitions."""
+    settings = SimpleNamespace(getAll=lambda: [("spark.master", master)])
     spark: Any = SimpleNamespace(
-        sparkContext=SimpleNamespace(master=master, defaultParallelism=2),
+        sparkContext=SimpleNamespace(master=master, defaultParallelism=2, getConf=lambda: settings),
         conf={"spark.sql.shuffle.partitions": str(session or replicas)},
     )
     batch = SimpleNamespace(settings={"spark.sql.shuffle.partitions": str(stored)})
