@@ -1,13 +1,15 @@
 """The resources of an idle application: `python -m benchmarks.idle`.
 
 Eight streamlets (a chain of topics) without new records: the cores, processes and memory used by the runner and its
-children, two minutes after the start; then whether repeated starts and stops leave processes or data behind.
+children, two minutes after the start; then whether repeated starts and stops leave processes or data behind. With
+`--streamlets 100 --cycles 0` it shows whether as many come up on one driver without a restart.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import shutil
 import signal
 import subprocess
@@ -68,7 +70,7 @@ def start(directory: Path, *options: str, count: int = STREAMLETS) -> subprocess
         [sys.executable, "-c", "from cli.main import main; main()", "run", directory, "--format", "json", *options],
         stdout=out, stderr=out, cwd=Path(__file__).resolve().parent.parent,
     )  # fmt: skip
-    wait_until(process, directory / "run.out", lambda: len(ups(directory)) >= count)
+    wait_until(process, directory / "run.out", lambda: len(ups(directory)) >= count, seconds=1200)
     return process
 
 
@@ -91,21 +93,29 @@ def stop(process: subprocess.Popen[bytes]) -> float:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--streamlets", type=int, default=STREAMLETS)
     parser.add_argument("--settle", type=float, default=120.0, help="seconds after the start before measuring")
     parser.add_argument("--measure", type=float, default=60.0, help="seconds to measure over")
     parser.add_argument("--cycles", type=int, default=20, help="starts and stops afterwards")
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="idle-"))
-    application(directory)
-    process = start(directory)
+    application(directory, options.streamlets)
+    begun = time.monotonic()
+    process = start(directory, count=options.streamlets)
+    restarts = sum(event.get("state") == "backing-off" for event in events(directory / "run.out"))
+    load = os.getloadavg()[0]
+    print(f"up after {time.monotonic() - begun:.0f} s, {restarts} restarts, load {load:.0f}", flush=True)
     time.sleep(options.settle)
     cores = cores_used(process.pid, options.measure)
     members = family(process.pid)
     memory = sum(member.memory_info().rss for member in members) / 2**20
-    print(f"{STREAMLETS} idle streamlets: {cores:.3f} cores, {len(members)} processes, {memory:,.0f} MiB", flush=True)
+    print(
+        f"{options.streamlets} idle streamlets: {cores:.3f} cores, {len(members)} processes, {memory:,.0f} MiB",
+        flush=True,
+    )
     print(f"stopped in {stop(process):.1f} s", flush=True)
     for cycle in range(options.cycles):
-        process = start(directory)
+        process = start(directory, count=options.streamlets)
         time.sleep(2)
         members = family(process.pid)
         memory = sum(member.memory_info().rss for member in members) / 2**20
