@@ -16,6 +16,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/metrics.md",
         "docs/upgrades.md",
         "docs/topics.md",
+        "docs/exporting.md",
         "docs/resources.md",
         "docs/checkpoints.md",
         "docs/state-directory.md",

@@ -14,13 +14,12 @@ import click
 
 from cli.groups import imports_modules
 from cli.options import format_option, path_argument
-from cli.output.errors import fail
 from cli.output.quantities import plain
-from cli.state import having_name, names_of, state_directories, state_options, topics_of
+from cli.records import reading_topics, shown_topic
+from cli.state import state_directories, state_options
 
 if TYPE_CHECKING:
     from streamlets.channels.base import TopicResource
-    from streamlets.runner.state_directory.directory import StateDirectory
 
 _POLL_INTERVAL = 0.5
 """Seconds between two reads of the topic."""
@@ -48,53 +47,15 @@ def tail(
 
     PATH is the application's blueprint or directory (default: the working directory). The application may be running.
     """
-    from streamlets.channels.base import ChannelUnavailableError, TopicLostError, TopicWriteError
-    from streamlets.contract.wire.registry import RegistryError
-
     show = _print_lines if form == "jsonl" else _print_table
-    try:
-        resource = _topic(topic, path, state_directories(path, state_dir, application))
+    with reading_topics():
+        _, resource = shown_topic(topic, path, state_directories(path, state_dir, application))
         new_rows = _new_rows(resource) if follow else iter(())
         next(new_rows, None)  # Note the end of the topic before the last records are read, so that none is missed.
         show([row for batch in resource.last(count) for row in batch.to_pylist()])
         with suppress(KeyboardInterrupt):
             for rows in new_rows:
                 show(rows)
-    except RegistryError as error:
-        fail(str(error), "check `schema-registry` of the topic, and whether the registry answers")
-    except (ChannelUnavailableError, TopicLostError, TopicWriteError) as error:
-        fail(str(error), getattr(error, "help", ""))
-
-
-def _topic(name: str, path: Path, states: Sequence[StateDirectory]) -> TopicResource:
-    """Return the topic with a name.
-
-    Raises:
-        click.UsageError: there is no such topic, or several applications have one.
-    """
-    from blueprint.spelling import suggestion
-
-    topics = [(state, topics_of(state, path)) for state in states]
-    matching = [(state, topic) for state, known in topics for topic in having_name(name, known)]
-    if len(matching) == 1:
-        return _shown(*matching[0])
-    if matching:
-        applications = ", ".join(state.application for state, _ in matching)
-        raise click.UsageError(f"{applications} have a topic `{name}` each; choose one with --application")
-    names = names_of(topic for _, known in topics for topic in known)
-    raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, names)}")
-
-
-def _shown(state: StateDirectory, topic: TopicResource) -> TopicResource:
-    """Return a topic so that its records can be shown: messages of others that are not records are reported."""
-    from streamlets.runner.deployment import schema_of
-
-    try:
-        return topic.shown_with(
-            schema_of(state, topic.plan.id), lambda text: click.echo(f"not a record: {text}", err=True)
-        )
-    except ValueError as error:
-        fail(str(error), "start the application once: its inlets and outlets have the schema of the messages")
 
 
 def _new_rows(topic: TopicResource) -> Iterator[list[dict[str, Any]]]:

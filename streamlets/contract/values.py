@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import datetime
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Map, Primitive, Record, Schema, Union
+from blueprint.avro.model import Array, Contract, Enum, Field, Fixed, Logical, Map, Primitive, Record, Schema, Union
 from blueprint.avro.spark_types import member, optional
 from blueprint.spelling import suggestion
 from blueprint.wording import counted
@@ -170,10 +171,14 @@ def leaf_value(value: object, schema: Schema, path: str) -> object:
             return float(value)
         case Primitive(type="string"), str():
             return value
+        case Primitive(type="string", logical=Logical(name="uuid")), uuid.UUID():
+            return str(value)
         case Primitive(type="boolean"), bool():
             return value
         case Primitive(type="bytes"), bytes() | bytearray():
             return bytes(value)
+        case Fixed(logical=Logical(name="uuid")), uuid.UUID():
+            return value.bytes
         case Fixed(size=size, name=name), bytes() | bytearray():
             if len(value) != size:
                 raise _error(path, f"{counted(len(value), 'byte')}, expected {size} for `{name}`")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from blueprint.avro.model import Contract
@@ -23,6 +24,7 @@ from blueprint.comparison import (
     to_json,
 )
 from blueprint.comparison.codec import DescriptorError
+from blueprint.comparison.descriptor import DescribedInlet, DescribedOutlet
 from blueprint.hocon import shown_name
 from blueprint.plan import ApplicationPlan, TopicPlan
 from streamlets.channels.base import TopicLostError, TopicResource
@@ -248,11 +250,13 @@ def _written(topic: TopicResource) -> tuple[Contract, ...] | None:
         return None
 
 
-def schema_of(state: StateDirectory, topic: str) -> Contract | None:
+def schema_of(state: StateDirectory, topic: str, *, written: bool = False) -> Contract | None:
     """Return the schema that an inlet, or else an outlet, had for a topic in the last run; None if there is none.
 
     Arguments:
+        state: the state directory of the application.
         topic: the id of the topic.
+        written: whether an outlet comes first: its schema has all fields, while an inlet may read some of them.
     """
     text = descriptor_text(state)
     if text is None:
@@ -261,9 +265,8 @@ def schema_of(state: StateDirectory, topic: str) -> Contract | None:
         descriptor = read_descriptor(text, str(state.descriptor_file)).descriptor
     except DescriptorError:
         return None
-    for streamlet in descriptor.streamlets.values():
-        for inlet in streamlet.inlets.values():
-            if inlet.topic == topic:
-                return inlet.contract
-    outlets = (outlet for streamlet in descriptor.streamlets.values() for outlet in streamlet.outlets.values())
-    return next((outlet.contract for outlet in outlets if outlet.topic == topic), None)
+    streamlets = descriptor.streamlets.values()
+    inlets = (inlet for streamlet in streamlets for inlet in streamlet.inlets.values())
+    outlets = (outlet for streamlet in streamlets for outlet in streamlet.outlets.values())
+    ports = chain[DescribedInlet | DescribedOutlet](*((outlets, inlets) if written else (inlets, outlets)))
+    return next((port.contract for port in ports if port.topic == topic), None)

@@ -81,6 +81,10 @@ USES: dict[str, tuple[Use, ...] | str] = {
     ),
     "stop": (Use(("stop",)),),
     "streamlets": "no state",
+    "diff": (Use(("diff", "pages", "parities")), Use(("diff", "pages", "pages"))),
+    "export": tuple(
+        Use(("export", topic, "--to", "-", "--as", "jsonl")) for topic in ("pages", "parities", "tasks.pages")
+    ),
     "tail": tuple(Use(("tail", topic, "-n", "1000")) for topic in ("pages", "parities", "tasks.pages")),
     "tasks": (
         Use(("tasks",)), Use(("tasks", "show", "pages")),
@@ -194,7 +198,7 @@ def call(state: State, *arguments: str) -> Shown:
         text = re.sub(r"/\S+/app/app\.py", "APP/app.py", text.replace("Traceback", "trace"))
         text = re.sub(r"\"(last_commit|first|last|commits)\": [\w.]+", "TIME", text)
         return Shown(int(response.status_code != 200), VOLATILE.sub("TIME", text))
-    output = io.StringIO()
+    output = io.TextIOWrapper(written := io.BytesIO(), write_through=True)
     named = (*arguments, str(state.directory))
     if arguments[0] in ("pause", "resume", "restart", "scale"):
         named = (*arguments, "--path", str(state.directory))
@@ -204,7 +208,7 @@ def call(state: State, *arguments: str) -> Shown:
         except SystemExit as ended:
             code = ended.code
     assert isinstance(code, int)
-    text = output.getvalue().replace(str(state.directory), "APP")
+    text = written.getvalue().decode().replace(str(state.directory), "APP")
     return Shown(code, VOLATILE.sub("TIME", text))
 
 

@@ -1,0 +1,1 @@
+"""Records of topics as files: written, read and compared."""
