@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from streamlets.datasets.topic_records import TopicRecords
     from streamlets.runner.state_directory.directory import StateDirectory
 
-_REPORT_EVERY = 2.0
+_REPORT_EVERY = 5.0
 """Seconds between two lines of progress."""
 
 

@@ -29,6 +29,11 @@ ELSEWHERE = {
     ("flow sql", 0): "tests/cli/test_steering.py",
     **{("flow health", code): "tests/cli/test_health.py" for code in (0, 1, 2, 3)},
     ("flow lineage", 0): "tests/cli/test_lineage.py",
+    **{
+        (command, code): "tests/cli/test_export_and_diff.py"
+        for command in ("flow export", "flow diff")
+        for code in (0, 1, 2)
+    },
     **{("flow manifests", code): "tests/cli/test_manifests.py" for code in (0, 1, 2)},
     **{("flow ui", code): "tests/cli/ui/test_access.py" for code in (0, 1, 2)},
     ("flow put", 0): "tests/streamlets/ingress/spouts/test_programs_under_test.py",
