@@ -34,7 +34,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "diff": ("TOPIC", "TOPIC", "PATH"),
     "doctor": ("PATH",),
     "explain": ("unknown-setting",),
-    "export": ("TOPIC", "PATH", "--to", "NEW", "--as", "csv"),
+    "export": ("TOPIC", "PATH", "--to", "out.csv"),
     "graph": ("PATH",),
     "health": ("STREAMLET", "--path", "PATH"),
     "lineage": ("no.such", "PATH"),
