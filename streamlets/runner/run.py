@@ -32,6 +32,7 @@ from streamlets.runner.hosts import Host, HostContext
 from streamlets.runner.inbox import ENDING, Inbox, cause_of_end, take_events
 from streamlets.runner.kinds import on_spark, open_hosts, require_kinds
 from streamlets.runner.maintenance import maintaining
+from streamlets.runner.memory import share_memory
 from streamlets.runner.observer import Observer, observing
 from streamlets.runner.openings import dependencies_of
 from streamlets.runner.orders import CheckUpgrade, Orders
@@ -129,6 +130,7 @@ def run(
         PluginError: no installed package registers the kind of a streamlet.
     """
     require_kinds(plan)
+    share_memory(plan)
     plan = with_version(plan)
     secrets = secrets_of_process(plan, os.environ)
     inbox: Inbox = SimpleQueue()

@@ -18,9 +18,6 @@ from streamlets.runner.hosts import HostContext
 from streamlets.runner.supervision.facts import Unit
 from streamlets.runner.topics import channels_of
 
-_MANY = 50
-"""The number of spouts from which on memory counts more than a fifth of the speed of Arrow's batches."""
-
 
 class SpoutKind:
     """Streamlets without inlets and without Spark."""
@@ -37,8 +34,6 @@ class SpoutHost:
         channels = channels_of(context.plan, context.state)
         topics = {topic.id: channels[topic.channel].topic(topic) for topic in context.plan.topics}
         self.units = tuple(_unit(plan, topics, context) for plan in context.plan.streamlets)
-        if len(self.units) > _MANY:
-            _share_memory()
 
     def rows_in_state(self, rows: Mapping[UnitId, int | None]) -> Iterable[RowsInState]:
         """Return nothing: spouts have no state."""
@@ -46,13 +41,6 @@ class SpoutHost:
 
     def stop(self) -> None:
         """Do nothing: all units have ended, and what is left of a program ends with the runner."""
-
-
-def _share_memory() -> None:
-    """Let all threads share the memory of Arrow, which otherwise keeps up to a MiB for each of them."""
-    import pyarrow as pa
-
-    pa.set_memory_pool(pa.system_memory_pool())
 
 
 def _unit(plan: StreamletPlan, topics: Mapping[str, TopicResource], context: HostContext) -> Unit:
