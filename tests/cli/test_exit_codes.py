@@ -236,9 +236,9 @@ STEERING: dict[str, tuple[str, ...]] = {"pause": (), "resume": (), "restart": ()
 @pytest.mark.parametrize("command", STEERING)
 def test_flow_pause_1(flow: Flow, app: Path, command: str) -> None:
     """The application is not running, or has never run."""
-    for _ in range(2):
+    for state in ("has not run yet", "is not running"):
         result = flow(command, "mean", *STEERING[command])
-        assert (result.code, result.err.splitlines()[0]) == (1, "error: plant is not running")
+        assert (result.code, result.err.splitlines()[0]) == (1, f"error: plant {state}")
         _ran(app, RunEnded(2.0, 0, ""))
 
 
