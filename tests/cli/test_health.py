@@ -157,7 +157,8 @@ def test_a_status_that_cannot_be_read_is_not_the_absence_of_one(flow: Flow, writ
         result = flow(*command, "--application", "plant")
         assert (result.code, result.out, result.err) == (1, told + "and a run writes the file again\n", "")
     data = json.loads(flow("status", "--application", "plant", "--format", "json").out)
-    assert data["plant"] == {"alive": False, "silent": False, "streamlets": [], "health": "unknown"}
+    error = told + "and a run writes the file again"
+    assert data["plant"] == {"alive": False, "silent": False, "streamlets": [], "error": error, "health": "unknown"}
 
 
 def test_a_run_that_writes_no_status_is_lost(flow: Flow, written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
