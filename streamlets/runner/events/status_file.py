@@ -20,10 +20,10 @@ EVERY = 1.0
 """Seconds between two writes of measurements."""
 
 _SHORT = 0.01
-"""Seconds that a write may take without a pause after it."""
+"""Seconds of processor time that a write may take without a pause after it."""
 
-_SHARE = 10
-"""The time from the start of a longer write to the next one, in times of its duration."""
+_PAUSE = 9
+"""The pause after a longer write, in times of its processor time."""
 
 
 class StatusFile(View):
@@ -67,11 +67,11 @@ class StatusFile(View):
     def _write(self, now: float) -> None:
         self._later = None  # a change from here on may not be in the text
         self._written = now
-        begun = time.monotonic()
+        used = time.thread_time()
         with suppress(OSError):
             self._file.write(json_text({"process": os.getpid()} | to_json(self._status, now)) + "\n")
-        took = time.monotonic() - begun
-        self._free = begun + took * (_SHARE if took > _SHORT else 1)
+        used = time.thread_time() - used
+        self._free = time.monotonic() + (used * _PAUSE if used > _SHORT else 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

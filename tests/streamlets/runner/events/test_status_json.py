@@ -187,14 +187,16 @@ def test_a_missing_or_broken_file_reads_as_none(tmp_path: Path) -> None:
 
 
 class _SlowFile:
-    """A file whose texts take long to write."""
+    """A file whose texts take much processor time to write."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.seconds = 0.02
 
     def write(self, text: str) -> None:
-        time.sleep(self.seconds)
+        until = time.thread_time() + self.seconds
+        while time.thread_time() < until:
+            pass
         self.texts.append(text)
 
     @property
