@@ -107,13 +107,18 @@ _DELIVERY_TIMEOUT = "delivery.timeout.ms"
 _WITHOUT_CHOICE = ("acks", "retries", "max.in.flight.requests.per.connection")
 
 
+def idempotent(librdkafka: Mapping[str, str]) -> dict[str, str]:
+    """Return settings of librdkafka for a producer that stores each message once, without those that it refuses."""
+    return {key: value for key, value in librdkafka.items() if key not in _WITHOUT_CHOICE}
+
+
 def transactional(librdkafka: Mapping[str, str]) -> dict[str, str]:
     """Return settings of librdkafka for a producer with transactions.
 
     Transactions do not allow a choice of `acks`, `retries` and requests in flight, so these have the values that they
     require. A message is not delivered after its transaction has timed out, so `delivery.timeout.ms` is at most that.
     """
-    settings = {key: value for key, value in librdkafka.items() if key not in _WITHOUT_CHOICE}
+    settings = idempotent(librdkafka)
     timeout = settings.setdefault(TRANSACTION_TIMEOUT, str(DEFAULT_TRANSACTION_TIMEOUT))
     if _DELIVERY_TIMEOUT in settings and int(settings[_DELIVERY_TIMEOUT]) > int(timeout):
         del settings[_DELIVERY_TIMEOUT]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.base import TopicLostError
+from streamlets.channels.kafka.client_settings import idempotent
 from streamlets.channels.kafka.cluster import Connections
 from streamlets.channels.kafka.cluster_errors import ClusterError, NoLeaderError, TopicExistsError, channel_error
 from streamlets.channels.kafka.producers import APPENDER, transactional_producer
@@ -343,7 +344,7 @@ class Cluster:
                 failures.append(error)
 
         settings = {
-            **self.connections.producer.librdkafka,
+            **idempotent(self.connections.producer.librdkafka),
             "enable.idempotence": True,
             "message.timeout.ms": int(TIMEOUT * 1000),
         }
