@@ -72,6 +72,8 @@ def export(
                 sys.stdout.buffer.flush()
                 return
             written = export_file(file, records, chosen, overwrite=overwrite, report=report)
+        except BrokenPipeError:  # the reader of the standard output closed it
+            raise
         except FileExistsError:
             fail(f"{file} exists", "replace it with --overwrite, or choose another name")
         except OSError as error:

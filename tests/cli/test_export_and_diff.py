@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +104,18 @@ def test_to_the_standard_output(flow: Flow, state: Path) -> None:
     lines = [json.loads(line) for line in result.out.splitlines()]
     assert (result.code, len(lines), lines[3]) == (0, 25, {"id": 3, "name": "r3"})
     assert flow("export", "records", "--state-dir", str(state), "--to", "-").code == 2
+
+
+def test_the_reader_of_the_standard_output_may_end(state: Path) -> None:
+    """As in `flow export ... | head -1`, without a message; the exit code says that not all was read."""
+    add(state, "records", CONTRACT, [{"id": number, "name": "x" * 1000} for number in range(1000)])
+    command = [sys.executable, "-m", "cli.main", "export", "records", "--state-dir", str(state), "--to", "-"]
+    with subprocess.Popen([*command, "--as", "csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"id,name\n"
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 1)
 
 
 @pytest.mark.parametrize(
