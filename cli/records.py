@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from blueprint.wording import counted
+from cli.options import DurationType
 from cli.output.errors import fail
 from cli.state import having_name, names_of, topics_of
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
     from streamlets.channels.base import TopicResource
+    from streamlets.datasets.formats import FileFormat
     from streamlets.datasets.topic_records import TopicRecords
     from streamlets.runner.state_directory.directory import StateDirectory
+
+FORMATS = ("parquet", "csv", "jsonl", "avro")
+"""The names of the formats of files, which `streamlets.datasets.formats` has."""
 
 _REPORT_EVERY = 5.0
 """Seconds between two lines of progress."""
@@ -34,8 +39,6 @@ class TimeType(click.ParamType[float]):
         """Return a time in seconds since the epoch."""
         from datetime import UTC, datetime
 
-        from blueprint.quantities import QuantityError, duration
-
         if isinstance(value, float):
             return value
         text = str(value)
@@ -43,8 +46,8 @@ class TimeType(click.ParamType[float]):
             parsed = datetime.fromisoformat(text)
         except ValueError:
             try:
-                return time.time() - duration(text).seconds
-            except QuantityError:
+                return time.time() - DurationType().convert(text, param, ctx)
+            except click.UsageError:
                 self.fail(f"`{text}` is neither a time, such as 2026-01-31T12:00, nor an age, such as 2h", param, ctx)
         return (parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)).timestamp()
 
@@ -139,11 +142,13 @@ def records_of(
         since, until: the limits of their times of commit, in seconds since the epoch; None for no limit.
 
     Raises:
-        click.UsageError: the schema is not known.
+        click.UsageError: the schema is not known, or the limits are in the wrong order.
         TopicLostError: the topic does not exist.
     """
     from streamlets.datasets.topic_records import TopicRecords
 
+    if since is not None and until is not None and since >= until:
+        raise click.UsageError("--since must be before --until")
     contract = _contract(state, topic, schema)
     return reported(TopicRecords(topic=topic, contract=contract, since=since, until=until))
 
@@ -181,6 +186,27 @@ def _contract(state: StateDirectory, topic: TopicResource, fingerprint: str | No
     if stored:
         raise click.UsageError(f"`{name}` has several schemas; choose one with --schema: {', '.join(known)}")
     raise click.UsageError(f"the schema of `{name}` is not known: it has no records, and the application has not run")
+
+
+def format_of(file: Path, name: str | None) -> FileFormat:
+    """Return the format of a file.
+
+    Arguments:
+        file: its path.
+        name: the name of the format; None to take it from the path.
+
+    Raises:
+        click.UsageError: the path has none.
+    """
+    from streamlets.datasets import formats
+
+    chosen = formats.FORMATS[name] if name is not None else formats.format_of(file)
+    if chosen is None:
+        suffixes = ", ".join(one.suffix for one in formats.FORMATS.values())
+        raise click.UsageError(
+            f"the name of {file} ends with none of {suffixes}: choose the format with --as {'|'.join(formats.FORMATS)}"
+        )
+    return chosen
 
 
 def progress(what: str, form: str) -> Callable[[int], None]:

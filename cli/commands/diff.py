@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +14,17 @@ from blueprint.wording import counted
 from cli.groups import imports_modules
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
-from cli.records import progress, range_options, reading_topics, records_of, reported, shown_topic
-from cli.state import state_directories, state_options
+from cli.records import FORMATS, format_of, progress, range_options, reading_topics, records_of, reported, shown_topic
+from cli.state import having_name, state_directories, state_options, topics_of
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
     from streamlets.datasets.difference import Difference, DifferentRecord
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 _FIRST = 10
+_SHOWN = 200
+"""The characters of a value that are shown."""
 
 
 @imports_modules("with servers")
@@ -31,6 +33,7 @@ _FIRST = 10
 @click.argument("right", metavar="TOPIC|FILE")
 @path_argument
 @state_options
+@click.option("--as", "name", type=click.Choice(FORMATS), help="The format of the file (default: by its name).")
 @click.option("--by", metavar="COLUMN,...", help="The columns that identify a record.")
 @click.option("--ignore", metavar="COLUMN,...", help="Columns whose values do not matter.")
 @range_options
@@ -45,6 +48,7 @@ def diff(
     path: Path,
     state_dir: Path | None,
     application: str | None,
+    name: str | None,
     by: str | None,
     ignore: str | None,
     since: float | None,
@@ -55,7 +59,8 @@ def diff(
 ) -> None:
     """Compare the records of a topic with another topic, or with a file.
 
-    A file is Parquet (.parquet), CSV (.csv), JSON lines (.jsonl) or an Avro container (.avro). Both sides are read with
+    A file is Parquet (.parquet), CSV (.csv), JSON lines (.jsonl) or an Avro container (.avro); if there is
+    a topic of its name, too, the file counts. Both sides are read with
     the schema of the first. The order of records does not matter, how often each is there does. With --by, records that
     have the same values in these columns are compared value by value. --since and --until choose records of topics.
 
@@ -72,7 +77,8 @@ def diff(
         keys, ignored = _columns("--by", by, contract), _columns("--ignore", ignore, contract)
         if both := set(keys) & set(ignored):
             raise click.UsageError(f"`{min(both)}` is in --by and in --ignore")
-        rows = _right(right, path, state_dir, application, contract, (since, until))
+        required = [field.name for field in contract.record.fields if field.name not in ignored]
+        rows = _right(right, name, path, states, contract, required, (since, until))
         report = progress("read", form)
         found = compare(records.rows(), rows, contract, by=keys, ignored=ignored, limit=limit, report=report)
     if form == "json":
@@ -101,30 +107,25 @@ def _columns(option: str, text: str | None, contract: Contract) -> tuple[str, ..
 
 
 def _right(
-    name: str,
-    path: Path,
-    state_dir: Path | None,
-    application: str | None,
-    contract: Contract,
-    times: tuple[float | None, float | None],
-) -> Iterable[Mapping[str, Any]]:
+    name: str, form: str | None, path: Path, states: Sequence[StateDirectory], contract: Contract,
+    required: Collection[str], times: tuple[float | None, float | None],
+) -> Iterable[Mapping[str, Any]]:  # fmt: skip
     """Return the records of the other topic or of a file, with the schema of the first.
 
     Raises:
         click.UsageError: there is no such topic or file.
     """
-    from streamlets.datasets.formats import FORMATS, format_of
     from streamlets.datasets.topic_records import TopicRecords
 
     file = Path(name)
-    form = format_of(file)
-    if form is not None and file.is_file():
-        return form.rows(file, contract)
-    if form is not None or file.is_file():
-        suffixes = ", ".join(one.suffix for one in FORMATS.values())
-        problem = f"there is no file {file}" if form is not None else f"the name of {file} ends with none of {suffixes}"
-        raise click.UsageError(problem)
-    _, other = shown_topic(name, path, state_directories(path, state_dir, application))
+    if file.is_file():
+        return format_of(file, form).rows(file, contract, required)
+    if not any(having_name(name, topics_of(state, path)) for state in states):
+        if file.is_dir():
+            raise click.UsageError(f"{file} is a directory; name one of its files")
+        if form is not None or file.suffix:
+            raise click.UsageError(f"there is no file or topic `{file}`")
+    _, other = shown_topic(name, path, states)
     since, until = times
     return reported(TopicRecords(topic=other, contract=contract, since=since, until=until)).rows()
 
@@ -185,6 +186,7 @@ def _lines(one: DifferentRecord, left: str, right: str) -> Iterator[str]:
 
 
 def _value(value: object) -> str:
-    """Return a value on one line, without control characters."""
-    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
-    return re.sub(r"[\x00-\x1f\x7f]", "\ufffd", text) if text.isprintable() is False else text
+    """Return a value as JSON on one line, without characters that a terminal takes for commands."""
+    text = json.dumps(value, ensure_ascii=False)
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
+    return shown if shown.isprintable() else "".join(char if char.isprintable() else "\ufffd" for char in shown)

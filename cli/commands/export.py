@@ -13,13 +13,11 @@ from blueprint.wording import counted
 from cli.groups import imports_modules
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
-from cli.records import progress, range_options, reading_topics, records_of, shown_topic
+from cli.records import FORMATS, format_of, progress, range_options, reading_topics, records_of, shown_topic
 from cli.state import state_directories, state_options
 
 if TYPE_CHECKING:
     from streamlets.datasets.formats import FileFormat
-
-_FORMATS = ("parquet", "csv", "jsonl", "avro")
 
 
 @imports_modules("with servers")
@@ -31,7 +29,7 @@ _FORMATS = ("parquet", "csv", "jsonl", "avro")
     "--to", "file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path), metavar="FILE", required=True,
     help="The file to write, or - for the standard output.",
 )  # fmt: skip
-@click.option("--as", "name", type=click.Choice(_FORMATS), help="The format of the file (default: by its name).")
+@click.option("--as", "name", type=click.Choice(FORMATS), help="The format of the file (default: by its name).")
 @range_options
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 @format_option()
@@ -62,12 +60,16 @@ def export(
 
     to_stdout = str(file) == "-"
     chosen = _format(file, name, to_stdout=to_stdout)
+    if to_stdout and form == "json":
+        raise click.UsageError("the standard output has the records: use --format json with --to FILE")
     with reading_topics():
         state, resource = shown_topic(topic, path, state_directories(path, state_dir, application))
         records = records_of(state, resource, schema, since, until)
         report = progress("exported", form)
         try:
             if to_stdout:
+                if sys.stdout is None:
+                    fail("the standard output is closed")
                 export_to(sys.stdout.buffer, records, chosen, report)
                 sys.stdout.buffer.flush()
                 return
@@ -75,6 +77,8 @@ def export(
         except BrokenPipeError:  # the reader of the standard output closed it
             raise
         except FileExistsError:
+            if not file.is_file():
+                fail(f"{file} is not a regular file", "write to the standard output with `--to -`")
             fail(f"{file} exists", "replace it with --overwrite, or choose another name")
         except OSError as error:
             fail(f"{file} cannot be written: {error.strerror or error}")
@@ -91,13 +95,7 @@ def _format(file: Path, name: str | None, *, to_stdout: bool) -> FileFormat:
     Raises:
         click.UsageError: it is not known, or a terminal would get bytes.
     """
-    from streamlets.datasets.formats import FORMATS, format_of
-
-    chosen = FORMATS[name] if name is not None else format_of(file)
-    if chosen is None:
-        suffixes = ", ".join(one.suffix for one in FORMATS.values())
-        what = "the standard output has no name" if to_stdout else f"the name of {file} ends with none of {suffixes}"
-        raise click.UsageError(f"{what}: choose the format with --as {'|'.join(FORMATS)}")
+    chosen = format_of(Path("the standard output") if to_stdout else file, name)
     if to_stdout and chosen.name in ("parquet", "avro") and sys.stdout.isatty():
         raise click.UsageError(f"a terminal cannot show {chosen.name}: write to a file with --to FILE")
     return chosen

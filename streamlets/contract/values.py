@@ -86,7 +86,10 @@ class Values:
             case Map(values=values):
                 if not isinstance(value, Mapping):
                     raise _error(path, f"is a {_type(value)}, expected a dict")
-                return [(str(key), self.value(item, values, f"{path}[{key!r}]")) for key, item in value.items()]
+                return [
+                    (_unicode(str(key), path), self.value(item, values, f"{path}[{key!r}]"))
+                    for key, item in value.items()
+                ]
             case Union(branches=branches):
                 return self.branch(value, branches, path)
             case Enum(symbols=symbols, name=name):
@@ -170,7 +173,7 @@ def leaf_value(value: object, schema: Schema, path: str) -> object:
         case Primitive(type="float" | "double"), int() | float() if not isinstance(value, bool):
             return float(value)
         case Primitive(type="string"), str():
-            return value
+            return _unicode(value, path)
         case Primitive(type="string", logical=Logical(name="uuid")), uuid.UUID():
             return str(value)
         case Primitive(type="boolean"), bool():
@@ -186,6 +189,16 @@ def leaf_value(value: object, schema: Schema, path: str) -> object:
         case _:
             expected = schema.type if isinstance(schema, Primitive) else "bytes"
             raise _error(path, f"is a {_type(value)} ({value!r:.40}), expected `{expected}`")
+
+
+def _unicode(text: str, path: str) -> str:
+    """Return a text that can be encoded: JSON escapes, and bytes of a file, may make others."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise _error(path, "is not valid UTF-8") from None
+    return text
 
 
 def _decimal(value: object, precision: int, scale: int, path: str) -> Decimal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -44,15 +45,17 @@ def export(
     """Write records to a file, which appears when it is complete and durable, and return their number.
 
     Arguments:
-        file: its path; the directory must exist.
+        file: its path; the directory must exist. Of a link, its target is written.
         records, form, report: as for `export_to`.
-        overwrite: whether a file that exists is replaced.
+        overwrite: whether a file that exists is replaced. It keeps its permissions.
 
     Raises:
-        FileExistsError: the file exists, and is not to be replaced.
+        FileExistsError: the file exists, and is not to be replaced, or it is something else than a file.
         TopicLostError, UnreadableRecordsError, OSError: as for `export_to`; the file is as it was.
     """
-    if not overwrite and os.path.lexists(file):
+    file = file.resolve()
+    exists = os.path.lexists(file)
+    if exists and (not overwrite or not file.is_file()):
         raise FileExistsError(str(file))
     draft = _draft(file)
     try:
@@ -60,6 +63,8 @@ def export(
             written = export_to(stream, records, form, report)
             stream.flush()
             os.fsync(stream.fileno())
+        if exists:
+            draft.chmod(stat.S_IMODE(file.stat().st_mode))
         if overwrite:
             draft.replace(file)
         else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     Write = Callable[[pa.RecordBatch], None]
 
 
+LARGEST_RECORD = 64 * 1024 * 1024
+"""The maximum size of a cell, in characters."""
+
+
 class FileError(Exception):
     """A file cannot be read as records; the message names the file and the place in it."""
 
@@ -36,13 +41,14 @@ class FileFormat:
         name: its name for users.
         suffix: what the names of its files end with.
         writer: opens a writer on a stream, which takes batches with the Arrow schema of the contract.
-        rows: yields the records of a file as values of the contract, with the Python types of Arrow.
+        rows: yields the records of a file as values of the contract, with the Python types of Arrow. It raises
+            `FileError`, also if the file has none of the columns that are given last.
     """
 
     name: str
     suffix: str
     writer: Callable[[IO[bytes], Contract], AbstractContextManager[Write]]
-    rows: Callable[[Path, Contract], Iterator[dict[str, Any]]]
+    rows: Callable[[Path, Contract, Collection[str]], Iterator[dict[str, Any]]]
 
 
 def format_of(path: Path) -> FileFormat | None:
@@ -60,7 +66,7 @@ def _parquet_writer(stream: IO[bytes], contract: Contract) -> Iterator[Write]:
         yield writer.write_batch
 
 
-def _parquet_rows(path: Path, contract: Contract) -> Iterator[dict[str, Any]]:
+def _parquet_rows(path: Path, contract: Contract, required: Collection[str]) -> Iterator[dict[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -68,6 +74,7 @@ def _parquet_rows(path: Path, contract: Contract) -> Iterator[dict[str, Any]]:
 
     try:
         with pq.ParquetFile(path) as file:
+            _check_columns(path, file.schema_arrow.names, required)
             own = file.schema_arrow.equals(arrow_schema(contract))
             number = 0
             for batch in file.iter_batches():
@@ -106,21 +113,24 @@ def _csv_writer(stream: IO[bytes], contract: Contract) -> Iterator[Write]:
         text.detach()
 
 
-def _csv_rows(path: Path, contract: Contract) -> Iterator[dict[str, Any]]:
+def _csv_rows(path: Path, contract: Contract, required: Collection[str]) -> Iterator[dict[str, Any]]:
     fields = {field.name: field.schema for field in contract.record.fields}
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_RECORD))
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.reader(file, strict=True)
         try:
-            names = next(reader, None)
-            for cells in reader if names is not None else ():
-                assert names is not None
+            names = next(reader, [])
+            _check_columns(path, names, required)
+            for cells in reader:
                 place = f"line {reader.line_num}"
+                if not cells:
+                    continue
                 if len(cells) != len(names):
                     raise FileError(f"{path}, {place} has {len(cells)} cells, expected {len(names)}")
                 pairs = zip(names, cells, strict=True)
                 values = {name: _cell(cell, fields[name], contract) for name, cell in pairs if name in fields}
                 yield _record(JsonValues(contract, extra=True), values, path, place)
-        except (csv.Error, UnicodeDecodeError) as error:
+        except csv.Error as error:
             raise FileError(f"{path}, line {reader.line_num}: invalid CSV: {error}") from None
 
 
@@ -150,7 +160,7 @@ def _json_writer(stream: IO[bytes], contract: Contract) -> Iterator[Write]:
     yield write
 
 
-def _json_rows(path: Path, contract: Contract) -> Iterator[dict[str, Any]]:
+def _json_rows(path: Path, contract: Contract, required: Collection[str]) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -164,22 +174,38 @@ def _json_rows(path: Path, contract: Contract) -> Iterator[dict[str, Any]]:
             yield _record(JsonValues(contract, extra=True), values, path, f"line {number}")
 
 
-def _avro_rows(path: Path, contract: Contract) -> Iterator[dict[str, Any]]:
+def _avro_rows(path: Path, contract: Contract, required: Collection[str]) -> Iterator[dict[str, Any]]:
     import fastavro
 
     names = {field.name for field in contract.record.fields}
     with path.open("rb") as file:
         try:
-            records: Iterator[tuple[int, Any]] = enumerate(fastavro.reader(file), 1)
-            for number, record in records:
-                if not isinstance(record, Mapping):
-                    raise FileError(f"{path} has values of the type `{type(record).__name__}`, expected records")
+            reader: Any = fastavro.reader(file)
+            schema = reader.writer_schema
+            if not isinstance(schema, Mapping) or schema.get("type") != "record":
+                raise FileError(f"{path} has values of another type, expected records")
+            _check_columns(path, [field["name"] for field in schema["fields"]], required)
+            for number, record in enumerate(reader, 1):
                 values = {name: value for name, value in record.items() if name in names}
                 yield _record(Values(contract), values, path, f"record {number}")
         except FileError:
             raise
         except Exception as error:  # noqa: BLE001 - fastavro raises many types for damaged files
             raise FileError(f"{path} is not an Avro file that can be read: {_one_line(error)}") from None
+
+
+def _check_columns(path: Path, names: Sequence[str], required: Collection[str]) -> None:
+    """Check the names of the columns of a file.
+
+    Raises:
+        FileError: one is there twice, or a required one is missing.
+    """
+    if twice := [name for name, number in Counter(names).items() if number > 1]:
+        raise FileError(f"{path} has the column `{twice[0]}` twice")
+    for name in required:
+        if name not in names:
+            listed = ", ".join(f"`{known}`" for known in names) or "none"
+            raise FileError(f"{path} has no column `{name}`; its columns: {listed}")
 
 
 def _record(values: Values, row: Mapping[str, Any], path: Path, place: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -71,7 +72,7 @@ def add(state: Path, topic: str, contract: Any, rows: list[dict[str, Any]], *, n
 
 
 def exported(file: Path) -> list[Any]:
-    return list(FORMATS[file.suffix[1:]].rows(file, CONTRACT))
+    return list(FORMATS[file.suffix[1:]].rows(file, CONTRACT, ()))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -104,6 +105,8 @@ def test_to_the_standard_output(flow: Flow, state: Path) -> None:
     lines = [json.loads(line) for line in result.out.splitlines()]
     assert (result.code, len(lines), lines[3]) == (0, 25, {"id": 3, "name": "r3"})
     assert flow("export", "records", "--state-dir", str(state), "--to", "-").code == 2
+    both = flow("export", "records", "--state-dir", str(state), "--to", "-", "--as", "csv", "--format", "json")
+    assert (both.code, "use --format json with --to FILE" in both.err) == (2, True)
 
 
 def test_the_reader_of_the_standard_output_may_end(state: Path) -> None:
@@ -137,11 +140,18 @@ def test_a_range_of_times(flow: Flow, state: Path, tmp_path: Path, options: list
     assert [row["id"] for row in exported(file)] == list(ids)
 
 
-def test_a_time_that_is_none(flow: Flow, state: Path) -> None:
+@pytest.mark.parametrize("time", ["tomorrow", "1764000000", "2026-13-01", ""])
+def test_a_time_that_is_none(flow: Flow, state: Path, time: str) -> None:
     """The message says what a time looks like."""
-    result = flow("export", "records", "--state-dir", str(state), "--to", "x.csv", "--since", "tomorrow")
+    result = flow("export", "records", "--state-dir", str(state), "--to", "x.csv", "--since", time)
     assert result.code == 2
-    assert "`tomorrow` is neither a time, such as 2026-01-31T12:00, nor an age, such as 2h" in result.err
+    assert f"`{time}` is neither a time, such as 2026-01-31T12:00, nor an age, such as 2h" in result.err
+
+
+def test_times_in_the_wrong_order(flow: Flow, state: Path) -> None:
+    """They would choose no record."""
+    result = flow("diff", "records", "copies", "--state-dir", str(state), "--since", "1h", "--until", "2h")
+    assert (result.code, "--since must be before --until" in result.err) == (2, True)
 
 
 def test_a_file_that_exists_is_kept(flow: Flow, state: Path, tmp_path: Path) -> None:
@@ -153,6 +163,35 @@ def test_a_file_that_exists_is_kept(flow: Flow, state: Path, tmp_path: Path) -> 
     assert f"error: {file} exists\n  help: replace it with --overwrite" in refused.err
     assert flow("export", "records", "--state-dir", str(state), "--to", str(file), "--overwrite").code == 0
     assert len(exported(file)) == 25
+
+
+@pytest.mark.parametrize("kind", ["pipe", "directory"])
+def test_only_files_are_replaced(flow: Flow, state: Path, tmp_path: Path, kind: str) -> None:
+    """Anything else stays what it is, also with `--overwrite`."""
+    target = tmp_path / "target.csv"
+    if kind == "pipe":
+        os.mkfifo(target)
+    else:
+        target.mkdir()
+    before = target.stat()
+    for options in ((), ("--overwrite",)):
+        result = flow("export", "records", "--state-dir", str(state), "--to", str(target), *options)
+        assert result.code in (1, 2)
+        assert "is not a regular file" in result.err or "is a directory" in result.err
+    assert (target.stat().st_ino, target.stat().st_mode) == (before.st_ino, before.st_mode)
+
+
+def test_a_replaced_file_keeps_its_place_and_permissions(flow: Flow, state: Path, tmp_path: Path) -> None:
+    """A link stays a link."""
+    (tmp_path / "real.csv").write_text("mine")
+    (tmp_path / "real.csv").chmod(0o600)
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    assert flow("export", "records", "--state-dir", str(state), "--to", str(tmp_path / "link.csv")).code == 1
+    result = flow("export", "records", "--state-dir", str(state), "--to", str(tmp_path / "link.csv"), "--overwrite")
+    assert result.code == 0
+    assert (tmp_path / "link.csv").is_symlink()
+    assert len(exported(tmp_path / "real.csv")) == 25
+    assert (tmp_path / "real.csv").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_failure_leaves_the_file_as_it_was(flow: Flow, state: Path, tmp_path: Path) -> None:
@@ -186,11 +225,15 @@ def test_a_full_disk(flow: Flow, state: Path, tmp_path: Path, monkeypatch: pytes
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_the_name_of_a_file_has_its_format(flow: Flow, state: Path) -> None:
+def test_the_name_of_a_file_has_its_format(flow: Flow, state: Path, tmp_path: Path) -> None:
     """A name without one needs `--as`."""
     result = flow("export", "records", "--state-dir", str(state), "--to", "records.txt")
     assert result.code == 2
     assert "ends with none of .parquet, .csv, .jsonl, .avro: choose the format with --as" in result.err
+    file = tmp_path / "records.txt"
+    assert flow("export", "records", "--state-dir", str(state), "--to", str(file), "--as", "csv").code == 0
+    assert flow("diff", "records", str(file), "--state-dir", str(state)).code == 2
+    assert flow("diff", "records", str(file), "--state-dir", str(state), "--as", "csv").code == 0
 
 
 def test_topics_with_several_schemas(flow: Flow, state: Path, tmp_path: Path) -> None:
@@ -232,9 +275,9 @@ def test_two_topics(flow: Flow, state: Path) -> None:
         "records has 25 records, copies has 27; 25 are the same\n"
         "  2 only in copies\n"
         "\n"
-        "only in copies: id = 3, name = r3\n"
+        'only in copies: id = 3, name = "r3"\n'
         "\n"
-        "only in copies: id = 30, name = \ufffd[31m\n"
+        'only in copies: id = 30, name = "\\u001b[31m"\n'
     )
     until = flow("diff", "records", "copies", *options, "--until", "1h")
     assert until.code == 0
@@ -257,7 +300,7 @@ def test_records_with_a_key(flow: Flow, state: Path, tmp_path: Path) -> None:
         "only in records: id = 0, name = null\n"
         "\n"
         "id = 15\n"
-        f"  name: r15 in records, x in {file}\n"
+        f'  name: "r15" in records, "x" in {file}\n'
         "\n"
         "1 more; --limit shows more of them\n"
     )
@@ -276,7 +319,9 @@ def test_records_with_a_key(flow: Flow, state: Path, tmp_path: Path) -> None:
     [
         (["records", "nothing"], "there is no topic `nothing`"),
         (["nothing", "records"], "there is no topic `nothing`"),
-        (["records", "none.csv"], "there is no file none.csv"),
+        (["records", "none.csv"], "there is no file or topic `none.csv`"),
+        (["records", "directory.parquet"], "directory.parquet is a directory; name one of its files"),
+        (["records", "file.txt"], "the name of file.txt ends with none of .parquet"),
         (["records", "copies", "--by", "ide"], "--by: the records have no column `ide`; did you mean `id`?"),
         (["records", "copies", "--by", ","], "--by names no column"),
         (["records", "copies", "--by", "id", "--ignore", "name,id"], "`id` is in --by and in --ignore"),
@@ -287,6 +332,8 @@ def test_wrong_arguments(
 ) -> None:
     """Each has one clear error."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "directory.parquet").mkdir()
+    (tmp_path / "file.txt").touch()
     result = flow("diff", *arguments, "--state-dir", str(state))
     assert result.code == 2
     assert message in result.err

@@ -184,6 +184,7 @@ def _csv_rows(
 ) -> Iterator[Row]:
     fields = {field.name: field.schema for field in contract.record.fields}
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_RECORD))
     reader = csv.reader(text, delimiter=delimiter, quotechar=quote)
     try:
         names = next(reader, None) if header else list(fields)
@@ -281,29 +282,14 @@ def record_of(row: Row, contract: Contract, *, extra: bool) -> dict[str, object]
             raise RecordError(f"invalid JSON: {error}") from None
         if not isinstance(parsed, dict):
             raise RecordError(f"is not a JSON object, but {row.values[:40]!r}")
-        return _checked(JsonValues(contract, extra).record(parsed, record))
+        return JsonValues(contract, extra).record(parsed, record)
     values = row.values
     if extra:
         names = {field.name for field in record.fields}
         values = {name: value for name, value in values.items() if name in names}
     if isinstance(broken := values.get(""), RecordError):
         raise broken
-    return _checked(Values(contract).record(values, record))
-
-
-def _checked(record: dict[str, object]) -> dict[str, object]:
-    """Return a record whose strings are valid UTF-8.
-
-    Raises:
-        RecordError: a string is not.
-    """
-    for name, value in record.items():
-        if isinstance(value, str) and not value.isascii():
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                raise RecordError(f"{name}: is not valid UTF-8") from None
-    return record
+    return Values(contract).record(values, record)
 
 
 def original(row: Row) -> str:

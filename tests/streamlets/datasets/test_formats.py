@@ -61,7 +61,7 @@ def test_every_type_is_read_as_written(case: Any, name: str, tmp_path: Path) -> 
     rows = pa.RecordBatch.from_pylist(rows, schema=arrow_schema(contract)).to_pylist()
     rows = [row for row in rows if name != "csv" or distinct_in_csv(row)]
     file = written(tmp_path / "file", name, rows, contract)
-    assert texts(FORMATS[name].rows(file, contract), contract) == texts(rows, contract)
+    assert texts(FORMATS[name].rows(file, contract, ()), contract) == texts(rows, contract)
 
 
 def distinct_in_csv(row: dict[str, Any]) -> bool:
@@ -79,7 +79,7 @@ def test_random_records_are_read_as_written(data: st.DataObject, name: str, tmp_
     rows = pa.RecordBatch.from_pylist(rows, schema=arrow_schema(contract)).to_pylist()
     rows = [row for row in rows if name != "csv" or distinct_in_csv(row)]
     file = written(tmp_path / "file", name, rows, contract)
-    assert texts(FORMATS[name].rows(file, contract), contract) == texts(rows, contract)
+    assert texts(FORMATS[name].rows(file, contract, ()), contract) == texts(rows, contract)
 
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
@@ -120,16 +120,34 @@ def test_json_lines_are_what_spouts_read(tmp_path: Path) -> None:
 def test_parquet_of_others(tmp_path: Path) -> None:
     """Columns with other types, in another order, and more of them are read if their values fit."""
     pq.write_table(pa.table({"more": [1], "text": ["a"], "id": pa.array([7], pa.int8())}), tmp_path / "file.parquet")
-    assert list(FORMATS["parquet"].rows(tmp_path / "file.parquet", READING)) == [{"id": 7, "text": "a"}]
+    assert list(FORMATS["parquet"].rows(tmp_path / "file.parquet", READING, ())) == [{"id": 7, "text": "a"}]
 
 
 def test_csv_of_others(tmp_path: Path) -> None:
-    """With a byte order mark, quotes, line ends of Windows, and columns that the records do not have."""
-    (tmp_path / "file.csv").write_bytes('\ufefftext,more,id\r\n"a, ""b""\nc",x,7\r\n,,8\r\n'.encode())
-    assert list(FORMATS["csv"].rows(tmp_path / "file.csv", READING)) == [
+    """With a byte order mark, quotes, line ends of Windows, empty lines, and columns that the records do not have."""
+    (tmp_path / "file.csv").write_bytes('\ufefftext,more,id\r\n"a, ""b""\nc",x,7\r\n\r\n,,8\r\n'.encode())
+    assert list(FORMATS["csv"].rows(tmp_path / "file.csv", READING, ())) == [
         {"id": 7, "text": 'a, "b"\nc'},
         {"id": 8, "text": None},
     ]
+
+
+@every_format
+def test_long_texts(name: str, tmp_path: Path) -> None:
+    """They have no limit that a user meets."""
+    rows = [{"id": 1, "text": "x" * 1_000_000}]
+    file = written(tmp_path / "file", name, rows, READING)
+    assert list(FORMATS[name].rows(file, READING, ())) == rows
+
+
+@pytest.mark.parametrize("name", ["avro", "csv", "parquet"])
+def test_columns_that_are_required(name: str, tmp_path: Path) -> None:
+    """A file that lacks one is not taken for one with nulls."""
+    narrow = parse_contract(json.dumps({"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}))
+    file = written(tmp_path / "file", name, [{"id": 1}], narrow)
+    assert list(FORMATS[name].rows(file, READING, ["id"])) == [{"id": 1, "text": None}]
+    with pytest.raises(FileError, match="has no column `text`; its columns: `id`"):
+        list(FORMATS[name].rows(file, READING, ["id", "text"]))
 
 
 @pytest.mark.parametrize(
@@ -137,10 +155,14 @@ def test_csv_of_others(tmp_path: Path) -> None:
     [
         ("csv", b"id,text\nx,a\n", "line 2: `id`: is a `str` ('x'), expected `long`"),
         ("csv", b"id,text\n1\n", "line 2 has 1 cells, expected 2"),
-        ("csv", b"id,text\n1,\xff\n", "invalid CSV: 'utf-8' codec"),
+        ("csv", b"id,text\n1,a\n2,\xff\n", "line 3: `text`: is not valid UTF-8"),
+        ("csv", b"id,text,id\n1,a,2\n", "has the column `id` twice"),
+        ("csv", b"id\n1\n", "has no column `text`; its columns: `id`"),
+        ("csv", b"", "has no column `id`; its columns: none"),
         ("csv", b'id,text\n1,"a\n', "invalid CSV"),
-        ("csv", b"text\na\n", "line 2: `id`: is missing"),
+        ("csv", b"text\na\n", "has no column `id`; its columns: `text`"),
         ("jsonl", b'{"id": 1}\n{"id"\n', "line 2: invalid JSON"),
+        ("jsonl", b'{"id": 1, "text": "\\ud800"}\n', "line 1: `text`: is not valid UTF-8"),
         ("jsonl", b"[1]\n", "line 1 is not a JSON object"),
         ("jsonl", b'{"id": 1.5}\n', "line 1: `id`: is a `Decimal`"),
         ("avro", b"Obj\x01nonsense", "is not an Avro file that can be read"),
@@ -154,7 +176,7 @@ def test_broken_files(name: str, content: bytes, message: str, tmp_path: Path) -
     file = tmp_path / f"file{FORMATS[name].suffix}"
     file.write_bytes(content)
     with pytest.raises(FileError) as raised:
-        list(FORMATS[name].rows(file, READING))
+        list(FORMATS[name].rows(file, READING, ["id", "text"]))
     assert str(raised.value).startswith(str(file))
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -166,7 +188,7 @@ def test_a_cut_file_is_an_error(name: str, tmp_path: Path) -> None:
     file = written(tmp_path / "file", name, [{"id": number, "text": "a"} for number in range(99)], READING)
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(FileError):
-        list(FORMATS[name].rows(file, READING))
+        list(FORMATS[name].rows(file, READING, ()))
 
 
 def test_the_name_of_a_file_says_its_format() -> None:

@@ -222,6 +222,14 @@ def test_codecs(
         ("csv", ROW, b"id,name\n1,\xff\n", "is not valid UTF-8"),
         ("lines", "line string", b"\xff\n", "is not valid UTF-8"),
         ("json-lines", ROW, b'{"id": 1, "name": "\xff"', "invalid JSON"),
+        ("json-lines", ROW, b'{"id": 1, "name": "\\ud800"}', "`name`: is not valid UTF-8"),
+        (
+            "json-lines",
+            "id long, names array<string>",
+            b'{"id": 1, "names": ["\\ud800"]}',
+            "`names[0]`: is not valid UTF-8",
+        ),
+        ("json-lines", "id long, by map<string, long>", b'{"id": 1, "by": {"\\ud800": 1}}', "`by`: is not valid UTF-8"),
         ("json-lines", ROW, b"[" * 100_000, "invalid JSON"),
     ],
 )
