@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -72,6 +73,24 @@ def range_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
+def clearing_up() -> Iterator[None]:
+    """Let a signal that ends the process remove temporary files first, as Ctrl-C does.
+
+    Raises:
+        SystemExit: 143, when SIGTERM arrives in the block.
+    """
+
+    def end(*_: object) -> NoReturn:
+        raise SystemExit(128 + signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def reading_topics() -> Iterator[None]:
     """Turn the errors of reading topics into messages.
 
@@ -133,7 +152,7 @@ def _shown(state: StateDirectory, topic: TopicResource) -> TopicResource:
 def records_of(
     state: StateDirectory, topic: TopicResource, schema: str | None, since: float | None, until: float | None
 ) -> TopicRecords:
-    """Return records of a topic with one schema. Fields that only other schemas have are reported.
+    """Return the records that a topic has now, with one schema. Fields that only other schemas have are reported.
 
     Arguments:
         state: the application.
@@ -150,7 +169,7 @@ def records_of(
     if since is not None and until is not None and since >= until:
         raise click.UsageError("--since must be before --until")
     contract = _contract(state, topic, schema)
-    return reported(TopicRecords(topic=topic, contract=contract, since=since, until=until))
+    return reported(TopicRecords(topic=topic, contract=contract, end=topic.end(), since=since, until=until))
 
 
 def reported(records: TopicRecords) -> TopicRecords:

@@ -14,7 +14,17 @@ from blueprint.wording import counted
 from cli.groups import imports_modules
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
-from cli.records import FORMATS, format_of, progress, range_options, reading_topics, records_of, reported, shown_topic
+from cli.records import (
+    FORMATS,
+    clearing_up,
+    format_of,
+    progress,
+    range_options,
+    reading_topics,
+    records_of,
+    reported,
+    shown_topic,
+)
 from cli.state import having_name, state_directories, state_options, topics_of
 
 if TYPE_CHECKING:
@@ -69,7 +79,7 @@ def diff(
     """
     from streamlets.datasets.difference import compare
 
-    with reading_topics(), _reading_files():
+    with reading_topics(), _reading_files(), clearing_up():
         states = state_directories(path, state_dir, application)
         state, resource = shown_topic(left, path, states)
         records = records_of(state, resource, schema, since, until)
@@ -83,6 +93,8 @@ def diff(
         found = compare(records.rows(), rows, contract, by=keys, ignored=ignored, limit=limit, report=report)
     if form == "json":
         click.echo(json.dumps(_as_data(state.application, left, right, found), ensure_ascii=False, indent=2))
+    elif left == right:
+        _print(f"{left} (left)", f"{right} (right)", found)
     else:
         _print(left, right, found)
     raise SystemExit(0 if found.same else 1)
@@ -127,7 +139,7 @@ def _right(
             raise click.UsageError(f"there is no file or topic `{file}`")
     _, other = shown_topic(name, path, states)
     since, until = times
-    return reported(TopicRecords(topic=other, contract=contract, since=since, until=until)).rows()
+    return reported(TopicRecords(topic=other, contract=contract, end=other.end(), since=since, until=until)).rows()
 
 
 @contextmanager

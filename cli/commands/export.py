@@ -13,7 +13,16 @@ from blueprint.wording import counted
 from cli.groups import imports_modules
 from cli.options import format_option, path_argument
 from cli.output.errors import fail
-from cli.records import FORMATS, format_of, progress, range_options, reading_topics, records_of, shown_topic
+from cli.records import (
+    FORMATS,
+    clearing_up,
+    format_of,
+    progress,
+    range_options,
+    reading_topics,
+    records_of,
+    shown_topic,
+)
 from cli.state import state_directories, state_options
 
 if TYPE_CHECKING:
@@ -62,7 +71,7 @@ def export(
     chosen = _format(file, name, to_stdout=to_stdout)
     if to_stdout and form == "json":
         raise click.UsageError("the standard output has the records: use --format json with --to FILE")
-    with reading_topics():
+    with reading_topics(), clearing_up():
         state, resource = shown_topic(topic, path, state_directories(path, state_dir, application))
         records = records_of(state, resource, schema, since, until)
         report = progress("exported", form)

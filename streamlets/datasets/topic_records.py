@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.model import Contract
-from streamlets.channels.base import METADATA, TopicResource
+from streamlets.channels.base import METADATA, Position, TopicResource
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,12 +20,14 @@ class TopicRecords:
     Arguments:
         topic: the topic.
         contract: the contract to read with.
+        end: the position up to which they are read, such as the end of the topic when a command starts.
         since: the earliest time of their commit, in seconds since the epoch; None for the beginning of the topic.
-        until: the time before which they were committed; None for the end of the topic at the time of the call.
+        until: the time before which they were committed; None for no limit.
     """
 
     topic: TopicResource
     contract: Contract
+    end: Position
     since: float | None = None
     until: float | None = None
 
@@ -37,7 +39,7 @@ class TopicRecords:
             UnreadableRecordsError: records cannot be read with the contract.
         """
         bounded = self.since is not None or self.until is not None
-        for batch in self.topic.scan(self.contract, None, self.topic.end(), metadata=bounded):
+        for batch in self.topic.scan(self.contract, None, self.end, metadata=bounded):
             yield self._in_time(batch) if bounded else batch
 
     def rows(self) -> Iterator[dict[str, Any]]:

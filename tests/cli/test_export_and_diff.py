@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import TopicPlan
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.datasets.formats import FORMATS
+from streamlets.datasets.topic_records import TopicRecords
 from tests.streamlets.channels.topics import append
 
 if TYPE_CHECKING:
@@ -140,12 +143,12 @@ def test_a_range_of_times(flow: Flow, state: Path, tmp_path: Path, options: list
     assert [row["id"] for row in exported(file)] == list(ids)
 
 
-@pytest.mark.parametrize("time", ["tomorrow", "1764000000", "2026-13-01", ""])
-def test_a_time_that_is_none(flow: Flow, state: Path, time: str) -> None:
+@pytest.mark.parametrize("text", ["tomorrow", "1764000000", "2026-13-01", ""])
+def test_a_time_that_is_none(flow: Flow, state: Path, text: str) -> None:
     """The message says what a time looks like."""
-    result = flow("export", "records", "--state-dir", str(state), "--to", "x.csv", "--since", time)
+    result = flow("export", "records", "--state-dir", str(state), "--to", "x.csv", "--since", text)
     assert result.code == 2
-    assert f"`{time}` is neither a time, such as 2026-01-31T12:00, nor an age, such as 2h" in result.err
+    assert f"`{text}` is neither a time, such as 2026-01-31T12:00, nor an age, such as 2h" in result.err
 
 
 def test_times_in_the_wrong_order(flow: Flow, state: Path) -> None:
@@ -281,6 +284,42 @@ def test_two_topics(flow: Flow, state: Path) -> None:
     )
     until = flow("diff", "records", "copies", *options, "--until", "1h")
     assert until.code == 0
+
+
+def test_records_that_arrive_during_a_comparison(flow: Flow, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both sides are read up to their ends at the start."""
+    rows = TopicRecords.rows
+
+    def late(records: TopicRecords) -> Any:
+        yield from rows(records)
+        add(state, "records", CONTRACT, [{"id": 100, "name": "late"}], number=len(added))
+        added.append(1)
+
+    added: list[int] = []
+    monkeypatch.setattr(TopicRecords, "rows", late)
+    result = flow("diff", "records", "records", "--state-dir", str(state))
+    assert (result.code, result.out) == (0, "records (left) and records (right) have the same 25 records\n")
+    assert len(added) == 2
+
+
+@pytest.mark.parametrize("command", [("export", "--to", "out.csv"), ("diff", "copies")])
+def test_a_command_that_is_ended_leaves_nothing(state: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Neither a draft of the file nor a temporary directory."""
+    batch = [{"id": number, "name": "x"} for number in range(20_000)]
+    for number in range(20):
+        add(state, "records", CONTRACT, batch, number=10 + number)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    name, *rest = command
+    arguments = [sys.executable, "-m", "cli.main", name, "records", *rest, "--state-dir", str(state)]
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(arguments, cwd=tmp_path, env=environment, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not [*temporary.glob("*/records.db"), *tmp_path.glob(".out.csv.*")]:
+            time.sleep(0.001)
+        assert process.poll() is None, "it has ended before the signal"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 143
+    assert [*temporary.iterdir(), *tmp_path.glob(".out.csv.*"), *tmp_path.glob("out.csv")] == []
 
 
 def test_records_with_a_key(flow: Flow, state: Path, tmp_path: Path) -> None:

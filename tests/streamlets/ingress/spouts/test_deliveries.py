@@ -200,6 +200,7 @@ def avro(*records: dict[str, Any]) -> bytes:
         ("json-lines", {}, ROW, b'\n{"id":1,"name":"\\u00e4"}\n', [{"id": 1, "name": "\u00e4"}]),
         ("csv", {}, ROW, b'\xef\xbb\xbfname,id\n"a,\nb",1\n\n', [{"id": 1, "name": "a,\nb"}]),
         ("csv", {"header": False, "delimiter": ";"}, ROW, b"1;a\n", [{"id": 1, "name": "a"}]),
+        ("csv", {}, ROW, b"id,name\n1," + b"a" * 200_000, [{"id": 1, "name": "a" * 200_000}]),
         ("avro", {}, ROW, avro({"id": 1, "name": "a", "more": 2}), [{"id": 1, "name": "a"}]),
     ],
 )  # fmt: skip
