@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,7 @@ def test_a_task_that_does_not_end_is_set_aside(project: Path, task: str) -> None
     assert records == [] and letter["reason"] == "the task did not end within 1.5 s (`task-timeout`)"
     assert f"in {task}" in json.loads(letter["record"])["error"]
     if task == "sleep":
-        assert not _runs(int((project / "child").read_text()))
+        assert _ends(int((project / "child").read_text()))
     assert reading.until_in_time("good") == [2, 1]
     reading.process.close()
 
@@ -225,6 +226,14 @@ process.attempt(Task(1, *payload_of("spin")))
         worker.kill()
     psutil.wait_procs([process], timeout=300)
     assert not _runs(process.pid)
+
+
+def _ends(process: int, seconds: float = 60.0) -> bool:
+    """Wait until a process that has been killed no longer runs; return whether that is so."""
+    until = time.monotonic() + seconds
+    while _runs(process) and time.monotonic() < until:
+        time.sleep(0.01)
+    return not _runs(process)
 
 
 def _runs(process: int) -> bool:
