@@ -19,6 +19,7 @@ def ends_that_never_come(draft: Draft) -> Iterator[Diagnostic]:
     ends = Ends(draft)
     for ref in draft.blueprint.streamlets:
         if not ends.is_set(ref):
+            yield from _end_without_producers(draft, ends, ref)
             continue
         place = draft.settings.get("streamlets", ref, "end") or draft.settings.get("end")
         if place is None or (blame := ends.blame(ref)) is None:
@@ -31,6 +32,21 @@ def ends_that_never_come(draft: Draft) -> Iterator[Diagnostic]:
             help=(f"set `flow.streamlets.{ref}.end = on-request`, or let its producers end",),
             streamlets=(ref,),
         )
+
+
+def _end_without_producers(draft: Draft, ends: Ends, ref: str) -> Iterator[Diagnostic]:
+    """Report an `end` of a streamlet itself that has no producers, and goes on."""
+    place = draft.settings.get("streamlets", ref, "end")
+    if place is None or not streamlet_settings(draft.settings, ref).ends_with_producers or ends.may_end(ref):
+        return
+    yield finding(
+        "end-never-comes",
+        f"`{ref}` is to end with its producers, but has none",
+        key_span_of(place),
+        causes=(f"it {ends.reason(ref)}",),
+        help=("remove `end`, or set `trigger = available-now`",),
+        streamlets=(ref,),
+    )
 
 
 class Ends:
@@ -86,7 +102,9 @@ class Ends:
             )
         if self._listens(ref):
             return "goes on serving its port"
-        return "goes on: only a query with the trigger `available-now` ends by itself, or one with `end`"
+        return "goes on: only a query with the trigger `available-now` ends by itself" + (
+            ", or one with `end`" if ref in self._reads else ""
+        )
 
     def remedy(self, ref: str) -> str:
         """Return the setting that lets a streamlet end."""
