@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from cli.state import having_name, state_directories, state_options, topics_of
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
     from streamlets.datasets.difference import Difference, DifferentRecord
+    from streamlets.datasets.topic_records import TopicRecords
     from streamlets.runner.state_directory.directory import StateDirectory
 
 _FIRST = 10
@@ -88,7 +90,7 @@ def diff(
         if both := set(keys) & set(ignored):
             raise click.UsageError(f"`{min(both)}` is in --by and in --ignore")
         required = [field.name for field in contract.record.fields if field.name not in ignored]
-        rows = _right(right, name, path, states, contract, required, (since, until))
+        rows = _right(right, name, path, states, records, required)
         report = progress("read", form)
         found = compare(records.rows(), rows, contract, by=keys, ignored=ignored, limit=limit, report=report)
     if form == "json":
@@ -119,27 +121,25 @@ def _columns(option: str, text: str | None, contract: Contract) -> tuple[str, ..
 
 
 def _right(
-    name: str, form: str | None, path: Path, states: Sequence[StateDirectory], contract: Contract,
-    required: Collection[str], times: tuple[float | None, float | None],
+    name: str, form: str | None, path: Path, states: Sequence[StateDirectory], left: TopicRecords,
+    required: Collection[str],
 ) -> Iterable[Mapping[str, Any]]:  # fmt: skip
-    """Return the records of the other topic or of a file, with the schema of the first.
+    """Return the records of the other topic or of a file, with the schema and the times of the first.
 
     Raises:
         click.UsageError: there is no such topic or file.
     """
-    from streamlets.datasets.topic_records import TopicRecords
-
     file = Path(name)
     if file.is_file():
-        return format_of(file, form).rows(file, contract, required)
+        return format_of(file, form).rows(file, left.contract, required)
     if not any(having_name(name, topics_of(state, path)) for state in states):
         if file.is_dir():
             raise click.UsageError(f"{file} is a directory; name one of its files")
         if form is not None or file.suffix:
             raise click.UsageError(f"there is no file or topic `{file}`")
     _, other = shown_topic(name, path, states)
-    since, until = times
-    return reported(TopicRecords(topic=other, contract=contract, end=other.end(), since=since, until=until)).rows()
+    end = left.end if other.plan == left.topic.plan else other.end()
+    return reported(replace(left, topic=other, end=end)).rows()
 
 
 @contextmanager
@@ -172,7 +172,10 @@ def _print(left: str, right: str, found: Difference) -> None:
     if found.same:
         click.echo(f"{left} and {right} have the same {counted(found.left, 'record')}")
         return
-    click.echo(f"{left} has {counted(found.left, 'record')}, {right} has {found.right:,}; {found.equal:,} are the same")
+    verb = "is" if found.equal == 1 else "are"
+    click.echo(
+        f"{left} has {counted(found.left, 'record')}, {right} has {found.right:,}; {found.equal:,} {verb} the same"
+    )
     counts = {"different": found.different, f"only in {left}": found.only_left, f"only in {right}": found.only_right}
     for what, count in counts.items():
         if count:

@@ -72,7 +72,8 @@ def export(
     if to_stdout and form == "json":
         raise click.UsageError("the standard output has the records: use --format json with --to FILE")
     with reading_topics(), clearing_up():
-        state, resource = shown_topic(topic, path, state_directories(path, state_dir, application))
+        states = state_directories(path, state_dir, application)
+        state, resource = shown_topic(topic, path, states)
         records = records_of(state, resource, schema, since, until)
         report = progress("exported", form)
         try:
@@ -95,7 +96,8 @@ def export(
         data = {"application": state.application, "topic": resource.plan.name, "file": str(file), "records": written}
         click.echo(json.dumps({**data, "format": chosen.name, "schema": records.contract.fingerprint}, indent=2))
     else:
-        click.echo(f"{resource.plan.name}: {counted(written, 'record')} exported to {file}")
+        of = f" of {state.application}" if len(states) > 1 else ""
+        click.echo(f"{resource.plan.name}{of}: {counted(written, 'record')} exported to {file}")
 
 
 def _format(file: Path, name: str | None, *, to_stdout: bool) -> FileFormat:

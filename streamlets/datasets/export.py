@@ -53,7 +53,7 @@ def export(
         FileExistsError: the file exists, and is not to be replaced, or it is something else than a file.
         TopicLostError, UnreadableRecordsError, OSError: as for `export_to`; the file is as it was.
     """
-    file = file.resolve()
+    file = Path(os.path.realpath(file))  # unlike `Path.resolve`, it has no error for a link to itself
     exists = os.path.lexists(file)
     if exists and (not overwrite or not file.is_file()):
         raise FileExistsError(str(file))

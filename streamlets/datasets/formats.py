@@ -123,8 +123,9 @@ def _csv_rows(path: Path, contract: Contract, required: Collection[str]) -> Iter
             _check_columns(path, names, required)
             for cells in reader:
                 place = f"line {reader.line_num}"
-                if not cells:
+                if not cells and len(names) > 1:
                     continue
+                cells = cells or [""]  # some programs write null as an empty line
                 if len(cells) != len(names):
                     raise FileError(f"{path}, {place} has {len(cells)} cells, expected {len(names)}")
                 pairs = zip(names, cells, strict=True)
@@ -161,6 +162,7 @@ def _json_writer(stream: IO[bytes], contract: Contract) -> Iterator[Write]:
 
 
 def _json_rows(path: Path, contract: Contract, required: Collection[str]) -> Iterator[dict[str, Any]]:
+    missing, number = set(required), 0
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -171,7 +173,10 @@ def _json_rows(path: Path, contract: Contract, required: Collection[str]) -> Ite
                 raise FileError(f"{path}, line {number}: invalid JSON: {error}") from None
             if not isinstance(values, Mapping):
                 raise FileError(f"{path}, line {number} is not a JSON object")
+            missing -= values.keys()
             yield _record(JsonValues(contract, extra=True), values, path, f"line {number}")
+    if number and missing:  # a line may omit a null; but a field that no line has was given another name
+        raise FileError(f"{path} has no field `{min(missing)}` in any line")
 
 
 def _avro_rows(path: Path, contract: Contract, required: Collection[str]) -> Iterator[dict[str, Any]]:

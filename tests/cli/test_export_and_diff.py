@@ -168,20 +168,22 @@ def test_a_file_that_exists_is_kept(flow: Flow, state: Path, tmp_path: Path) -> 
     assert len(exported(file)) == 25
 
 
-@pytest.mark.parametrize("kind", ["pipe", "directory"])
+@pytest.mark.parametrize("kind", ["pipe", "directory", "loop"])
 def test_only_files_are_replaced(flow: Flow, state: Path, tmp_path: Path, kind: str) -> None:
     """Anything else stays what it is, also with `--overwrite`."""
     target = tmp_path / "target.csv"
     if kind == "pipe":
         os.mkfifo(target)
+    elif kind == "loop":
+        target.symlink_to(target)
     else:
         target.mkdir()
-    before = target.stat()
+    before = target.lstat()
     for options in ((), ("--overwrite",)):
         result = flow("export", "records", "--state-dir", str(state), "--to", str(target), *options)
         assert result.code in (1, 2)
         assert "is not a regular file" in result.err or "is a directory" in result.err
-    assert (target.stat().st_ino, target.stat().st_mode) == (before.st_ino, before.st_mode)
+    assert (target.lstat().st_ino, target.lstat().st_mode) == (before.st_ino, before.st_mode)
 
 
 def test_a_replaced_file_keeps_its_place_and_permissions(flow: Flow, state: Path, tmp_path: Path) -> None:

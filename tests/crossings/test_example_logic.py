@@ -36,7 +36,13 @@ WITHOUT_RECORDS = {
 }
 """The applications that have no records in a step, and why; their tests in `tests/examples` run them."""
 
-LETTERS = {"cli/templates/files-to-delta": "dead-letters.orders"}
+OVER_TIME = {"examples/bottleneck"}
+"""The applications whose sources have the more records the longer a step takes."""
+
+LETTERS = {
+    "cli/templates/files-to-delta": "dead-letters.orders",
+    "examples/bottleneck": "dead-letters.payments",
+}
 """The dead letters that an application shows."""
 
 STEPPED = {
@@ -61,7 +67,7 @@ STEPPED = {
 
 def test_the_tables_have_applications_only() -> None:
     """A row of an application that no longer exists is removed, and the tests that run them exist."""
-    assert {*SETTINGS, *WITHOUT_RECORDS, *LETTERS, *STEPPED} <= set(map(str, APPLICATIONS))
+    assert {*SETTINGS, *WITHOUT_RECORDS, *OVER_TIME, *LETTERS, *STEPPED} <= set(map(str, APPLICATIONS))
     assert [test for test in STEPPED.values() if not (REPOSITORY / test).exists()] == []
 
 
@@ -87,4 +93,5 @@ def test_a_step(application: Application, path: Path, kit: Testkit) -> None:
             app.step()
         return
     records = check_step(app, lambda letters: LETTERS.get(name) != letters)
-    assert (records == 0 and len(app.plan.topics) > 0) == (name in WITHOUT_RECORDS)
+    if name not in OVER_TIME:
+        assert (records == 0 and len(app.plan.topics) > 0) == (name in WITHOUT_RECORDS)

@@ -196,10 +196,11 @@ class TraitTests(FittingTests):
 
     @needs("invalid_records")
     def test_invalid_data_is_shown_by_its_place(self, channel_bench: ChannelBench) -> None:
-        """Records before and after it are shown."""
+        """Records before and after it are shown, with and without the schema of a reader."""
         topic, places = channel_bench.topic("in"), list[str]()
         fill(topic, [1])
         channel_bench.add_invalid(topic)
         fill(topic, [2])
-        assert ids_of(topic.shown_with(None, places.append).scan()) == [1, 2]
-        assert len(places) == 1
+        for reader in (None, READING):
+            assert ids_of(topic.shown_with(None, places.append).scan(reader)) == [1, 2]
+        assert len(places) == 2

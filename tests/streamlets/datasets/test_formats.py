@@ -23,12 +23,13 @@ from tests.streamlets.contract.avro_values import as_read, plain
 from tests.streamlets.contract.cases import CASES, MISSING, record
 from tests.streamlets.contract.schemas import schemas, values
 
+READING_TEXT = {"name": "text", "type": ["null", "string"]}
 READING = parse_contract(
     json.dumps(
         {
             "type": "record",
             "name": "Reading",
-            "fields": [{"name": "id", "type": "long"}, {"name": "text", "type": ["null", "string"]}],
+            "fields": [{"name": "id", "type": "long"}, READING_TEXT],
         }
     )
 )
@@ -132,6 +133,16 @@ def test_csv_of_others(tmp_path: Path) -> None:
     ]
 
 
+def test_csv_with_one_column(tmp_path: Path) -> None:
+    """An empty line is a record of it."""
+    contract = parse_contract(json.dumps({"type": "record", "name": "R", "fields": [READING_TEXT]}))
+    (tmp_path / "file.csv").write_text('text\n\n""\na\n')
+    rows = list(FORMATS["csv"].rows(tmp_path / "file.csv", contract, ()))
+    assert rows == [{"text": None}, {"text": None}, {"text": "a"}]
+    file = written(tmp_path / "own.csv", "csv", rows, contract)
+    assert list(FORMATS["csv"].rows(file, contract, ())) == rows
+
+
 @every_format
 def test_long_texts(name: str, tmp_path: Path) -> None:
     """They have no limit that a user meets."""
@@ -163,6 +174,7 @@ def test_columns_that_are_required(name: str, tmp_path: Path) -> None:
         ("csv", b"text\na\n", "has no column `id`; its columns: `text`"),
         ("jsonl", b'{"id": 1}\n{"id"\n', "line 2: invalid JSON"),
         ("jsonl", b'{"id": 1, "text": "\\ud800"}\n', "line 1: `text`: is not valid UTF-8"),
+        ("jsonl", b'{"id": 1}\n{"id": 2, "Text": "a"}\n', "has no field `text` in any line"),
         ("jsonl", b"[1]\n", "line 1 is not a JSON object"),
         ("jsonl", b'{"id": 1.5}\n', "line 1: `id`: is a `Decimal`"),
         ("avro", b"Obj\x01nonsense", "is not an Avro file that can be read"),

@@ -306,8 +306,7 @@ class KafkaTopic(AdministeredTopic):
         self, messages: Iterable[Message], reader: Contract | None, *, metadata: bool = False
     ) -> Iterator[pa.RecordBatch]:
         wire = self._wire(reader or self.schema)
-        invalid = self.invalid_shown if reader is None else None
-        return read_messages(messages, wire, reader, topic=self.name, metadata=metadata, invalid=invalid)
+        return read_messages(messages, wire, reader, topic=self.name, metadata=metadata, invalid=self.invalid_shown)
 
     def _end(self, until: Position | None) -> Mapping[int, int]:
         return self._messages.offsets(until) if until is not None else self._messages.latest()
