@@ -12,7 +12,7 @@ _PATIENCE = 400.0
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.full
 def test_streamlets_with_spark_objects_recover(tmp_path: Path) -> None:
     """Each streamlet continues with the next Java process.
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.resources import case
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.full]
 
 
 def test_a_deletion_is_completed_by_the_next_run() -> None:

@@ -102,7 +102,9 @@ def test_a_task_of_an_earlier_attempt_that_commits_late_adds_nothing(
 
 
 @GUARANTEES
-@pytest.mark.parametrize("point", ["after-staging", "after-shared-out", "after-topic-commit"])
+@pytest.mark.parametrize(
+    "point", ["after-staging", "after-shared-out", pytest.param("after-topic-commit", marks=pytest.mark.full)]
+)
 def test_the_outlets_of_a_query_share_the_rows_of_one_attempt(
     bench: QueryBench, options: dict[str, object], point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +189,15 @@ class OtherCluster(QueryBench):
         return self.channels.topic(name, options=options)
 
 
-@pytest.mark.parametrize("point", ["after-staging", "after-shared-out", "after-share-commit", "before-spark-commit"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        "after-staging",
+        pytest.param("after-shared-out", marks=pytest.mark.full),
+        "after-share-commit",
+        pytest.param("before-spark-commit", marks=pytest.mark.full),
+    ],
+)
 def test_dead_letters_on_another_cluster_have_the_rows_of_one_attempt(
     request: pytest.FixtureRequest,
     own_session: SparkSession,

@@ -167,7 +167,7 @@ def test_outlets_of_a_query_have_guarantees_of_their_own(bench: QueryBench, monk
 
 
 @pytest.mark.parametrize("later", [{}, {"staged": True}], ids=str)
-@pytest.mark.parametrize("point", ["after-shared-out", "before-spark-commit"])
+@pytest.mark.parametrize("point", ["after-shared-out", pytest.param("before-spark-commit", marks=pytest.mark.full)])
 def test_a_batch_is_finished_with_the_guarantee_that_it_was_begun_with(
     bench: QueryBench, later: dict[str, object], point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
