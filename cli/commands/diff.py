@@ -71,10 +71,10 @@ def diff(
 ) -> None:
     """Compare the records of a topic with another topic, or with a file.
 
-    A file is Parquet (.parquet), CSV (.csv), JSON lines (.jsonl) or an Avro container (.avro); if there is
-    a topic of its name, too, the file counts. Both sides are read with
-    the schema of the first. The order of records does not matter, how often each is there does. With --by, records that
-    have the same values in these columns are compared value by value. --since and --until choose records of topics.
+    A file is Parquet (.parquet), CSV (.csv), JSON lines (.jsonl) or an Avro container (.avro); if there is a
+    topic of its name, too, the file counts. Both sides are read with the schema of the first. The order of records does
+    not matter, how often each is there does. With --by, records that have the same values in these columns are compared
+    value by value. --since and --until choose records of topics.
 
     PATH is the application's blueprint or directory (default: the working directory). The application may be running.
     The exit code is 0 if the records are the same, 1 if they differ or cannot be read.
@@ -132,11 +132,10 @@ def _right(
     file = Path(name)
     if file.is_file():
         return format_of(file, form).rows(file, left.contract, required)
-    if not any(having_name(name, topics_of(state, path)) for state in states):
-        if file.is_dir():
-            raise click.UsageError(f"{file} is a directory; name one of its files")
-        if form is not None or file.suffix:
-            raise click.UsageError(f"there is no file or topic `{file}`")
+    meant = form is not None or file.suffix or file.is_dir()
+    if meant and not any(having_name(name, topics_of(state, path)) for state in states):
+        is_directory = f"{file} is a directory; name one of its files"
+        raise click.UsageError(is_directory if file.is_dir() else f"there is no file or topic `{file}`")
     _, other = shown_topic(name, path, states)
     end = left.end if other.plan == left.topic.plan else other.end()
     return reported(replace(left, topic=other, end=end)).rows()

@@ -18,15 +18,12 @@ from blueprint.avro.spark_types import optional
 from streamlets.contract.values import JsonValues, RecordError, Values
 from streamlets.datasets.container import container_writer
 from streamlets.datasets.json_rows import cell_text, json_row
+from streamlets.ingress.spouts.codecs import LARGEST_RECORD
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     Write = Callable[[pa.RecordBatch], None]
-
-
-LARGEST_RECORD = 64 * 1024 * 1024
-"""The maximum size of a cell, in characters."""
 
 
 class FileError(Exception):

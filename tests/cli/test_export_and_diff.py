@@ -19,6 +19,7 @@ import pytest
 
 from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import TopicPlan
+from cli.records import FORMATS as NAMES
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.datasets.formats import FORMATS
 from streamlets.datasets.topic_records import TopicRecords
@@ -76,6 +77,11 @@ def add(state: Path, topic: str, contract: Any, rows: list[dict[str, Any]], *, n
 
 def exported(file: Path) -> list[Any]:
     return list(FORMATS[file.suffix[1:]].rows(file, CONTRACT, ()))
+
+
+def test_every_format_can_be_chosen() -> None:
+    """The commands name the formats without importing them."""
+    assert tuple(FORMATS) == NAMES
 
 
 @pytest.mark.parametrize("name", FORMATS)
