@@ -25,7 +25,7 @@ def with_modules(plan: SessionPlan) -> SessionPlan:
     """Return the settings of a Spark, with the file of modules if executors get them so; the file is written.
 
     Raises:
-        SessionError: there are too many modules.
+        SessionError: there are too many modules, or one cannot be read.
     """
     master = plan.spark_master
     if master is None or (plan.cluster.modules or default_of("modules", master.kind)) != "files":
@@ -41,7 +41,7 @@ def write_modules(archive: Path, path: list[Path]) -> None:
     """Write the modules of directories and of Streamlets into a zip. Of equal names, the first one counts.
 
     Raises:
-        SessionError: there are too many.
+        SessionError: there are too many, or one cannot be read.
     """
     names: dict[str, Path] = {}
     for directory in path:
@@ -59,7 +59,15 @@ def write_modules(archive: Path, path: list[Path]) -> None:
         names |= {f"{package}/{file.relative_to(root).as_posix()}": file for file in _modules_in(root)}
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as out:
         for name, file in names.items():
-            out.write(file, name)
+            try:
+                out.write(file, name)
+            except FileNotFoundError:  # it was deleted since it was found
+                continue
+            except OSError as error:
+                raise SessionError(
+                    f"the module {file} cannot be read: {error.strerror}",
+                    "let the user of the run read it, or set `flow.cluster.modules = shared`",
+                ) from None
 
 
 def _modules_in(directory: Path) -> Iterator[Path]:

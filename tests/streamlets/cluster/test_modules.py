@@ -68,6 +68,26 @@ def test_too_many_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         with_modules(_plan(_project(tmp_path)))
 
 
+@pytest.mark.parametrize("error", [FileNotFoundError(2, "gone"), PermissionError(13, "Permission denied")])
+def test_a_module_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+    """One that was deleted since it was found is left out; any other is named."""
+    write = zipfile.ZipFile.write
+
+    def failing(archive: zipfile.ZipFile, file: Path, name: str) -> None:
+        if name == "late.py":
+            raise error
+        write(archive, file, name)
+
+    monkeypatch.setattr(zipfile.ZipFile, "write", failing)
+    if isinstance(error, PermissionError):
+        with pytest.raises(SessionError, match=r"the module .*/late\.py cannot be read: Permission denied"):
+            with_modules(_plan(_project(tmp_path)))
+    else:
+        with_modules(_plan(_project(tmp_path)))
+        with zipfile.ZipFile(tmp_path / "tmp" / ARCHIVE) as read:
+            assert {"late.py", "shop/store.py"} & set(read.namelist()) == {"shop/store.py"}
+
+
 def test_the_runner_does_not_import_from_the_zip(monkeypatch: pytest.MonkeyPatch) -> None:
     """PySpark puts the zip into its path, where it would hide changed modules."""
     monkeypatch.setattr(sys, "path", ["/a", f"/tmp/x/{ARCHIVE}", "/b"])
