@@ -15,7 +15,7 @@ import click
 from blueprint.wording import counted
 from cli.options import DurationType
 from cli.output.errors import fail
-from cli.state import having_name, names_of, topics_of
+from cli.state import having_name, names_of, own_of, topics_of
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
@@ -116,7 +116,7 @@ def shown_topic(name: str, path: Path, states: Sequence[StateDirectory]) -> tupl
 
     Arguments:
         name: the name of the topic on its channel, or its id in the blueprint.
-        path: a blueprint or its directory.
+        path: a blueprint or its directory; its application is preferred.
         states: the applications.
 
     Raises:
@@ -127,6 +127,8 @@ def shown_topic(name: str, path: Path, states: Sequence[StateDirectory]) -> tupl
 
     topics = [(state, topics_of(state, path)) for state in states]
     matching = [(state, topic) for state, known in topics for topic in having_name(name, known)]
+    own = own_of(states, path)
+    matching = [(state, topic) for state, topic in matching if state == own] or matching
     if len(matching) == 1:
         ((state, topic),) = matching
         return state, _shown(state, topic)

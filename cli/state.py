@@ -105,12 +105,12 @@ def state_directories(path: Path, state_dir: Path | None, application: str | Non
 
 
 def state_directory(path: Path, state_dir: Path | None, application: str | None) -> StateDirectory:
-    """Return the state of one application.
+    """Return the state of one application; of several in a directory, of the blueprint's.
 
     Raises:
-        click.UsageError: as `state_directories`, and when there are several.
+        click.UsageError: as `state_directories`, and when there are several others.
     """
-    return only(state_directories(path, state_dir, application))
+    return only(state_directories(path, state_dir, application), path)
 
 
 def own_state_directory(path: Path, state_dir: Path | None, application: str | None) -> StateDirectory:
@@ -138,12 +138,25 @@ def require_own(state: StateDirectory) -> StateDirectory:
     return state
 
 
-def only(states: Sequence[StateDirectory]) -> StateDirectory:
-    """Return the only element.
+def own_of(states: Sequence[StateDirectory], path: Path) -> StateDirectory | None:
+    """Return the state of a blueprint's application if it is among several.
+
+    Arguments:
+        states: the state of each application in a directory.
+        path: a blueprint or its directory.
+    """
+    name = Application(blueprint_at(path), (), ()).name if len(states) > 1 else None
+    return next((state for state in states if state.application == name), None)
+
+
+def only(states: Sequence[StateDirectory], path: Path) -> StateDirectory:
+    """Return the only state, or the state of the blueprint's application; see `own_of` for the arguments.
 
     Raises:
-        click.UsageError: there are several.
+        click.UsageError: there are several others.
     """
+    if (own := own_of(states, path)) is not None:
+        return own
     if len(states) > 1:
         names = ", ".join(state.application for state in states)
         raise click.UsageError(f"{states[0].root} has several applications; choose one with --application: {names}")

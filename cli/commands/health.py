@@ -50,7 +50,7 @@ def health(refs: Sequence[str], path: Path, state_dir: Path | None, application:
     """
     from streamlets.runner.events.health import health_of
 
-    state = only(applications(path, state_dir, application))
+    state = only(applications(path, state_dir, application), path)
     current = current_status(state)
     lost = _lost(current, state)
     written = current.written

@@ -13,7 +13,7 @@ import click
 
 from blueprint.wording import span
 from cli.output.errors import fail
-from cli.state import applications, only
+from cli.state import applications, only, own_of
 
 if TYPE_CHECKING:
     from streamlets.runner.events.status import RunStatus, StreamletStatus
@@ -37,16 +37,18 @@ _ON_THE_WAY = ("starting", "draining", "backing-off")
 
 
 def running_application(path: Path, state_dir: Path | None, application: str | None) -> StateDirectory:
-    """Return the state of the application that is meant; of several in a directory, the running one.
+    """Return the state of the application that is meant: of several in a directory the blueprint's, or the running one.
 
     The application need not have run yet.
 
     Raises:
-        click.UsageError: there is no application, or there are several and not exactly one is running.
+        click.UsageError: there is no application, or there are several others and not exactly one is running.
     """
     states = applications(path, state_dir, application)
+    if (own := own_of(states, path)) is not None:
+        return own
     running = [state for state in states if state.owner() is not None]
-    return running[0] if len(running) == 1 else only(states)
+    return running[0] if len(running) == 1 else only(states, path)
 
 
 def send(state: StateDirectory, request: Request, timeout: float | None = None) -> None:

@@ -236,6 +236,20 @@ def test_an_application_that_has_not_run_yet(flow: Flow, tmp_path: Path, argumen
     assert help.strip() == f"help: start it with `flow run`{replicas}"
 
 
+def test_the_application_of_the_blueprint_is_meant(flow: Flow, runner: Runner, tmp_path: Path) -> None:
+    """Another one that runs in the same state directory is not stopped instead."""
+    blueprint = tmp_path / "blueprint.conf"
+    StateDirectory(tmp_path / ".flow", "own").directory.mkdir()
+    (tmp_path / ".flow" / "own" / "lock").touch()
+    blueprint.write_text("flow.application = own", encoding="utf-8")
+    stopped = flow("stop", str(tmp_path))
+    assert "own" in stopped.out + stopped.err
+    assert runner.state.owner() is not None
+    blueprint.write_text("flow.application = renamed", encoding="utf-8")
+    assert flow("stop", str(tmp_path)).code == 0
+    assert runner.state.owner() is None
+
+
 def test_status_of_a_run_that_died(flow: Flow, runner: Runner, tmp_path: Path) -> None:
     """A status of `running` is wrong if no process owns the lock."""
     runner.killed.set()
