@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamlets.storage import objects
+from streamlets.storage.damage import read_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,15 @@ class BegunBatches:
             objects.replace(self._path(streamlet, query, id), str(batch).encode())
 
     def has(self, streamlet: str, query: str, id: str, batch: int) -> bool:
-        """Return whether a batch, or a later one, was begun; see `begin` for the arguments."""
-        data = objects.read(self._path(streamlet, query, id))
-        return data is not None and int(data) >= batch
+        """Return whether a batch, or a later one, was begun; see `begin` for the arguments.
+
+        Raises:
+            DamagedFileError: the file is damaged.
+        """
+        what = "the number of the last batch that a query has begun"
+        remedy = "delete it: that the query may have written more than it has committed is then unknown"
+        begun = read_whole(self._path(streamlet, query, id), int, what, remedy)
+        return begun is not None and begun >= batch
 
     def forget(self, streamlet: str, query: str, id: str) -> None:
         """Remove what is stored for a checkpoint; see `begin` for the arguments."""

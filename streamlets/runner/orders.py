@@ -12,8 +12,7 @@ from streamlets.runner.state_directory.control import Control, Request
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Drain, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
-from streamlets.storage import objects
-from streamlets.storage.damage import damaged
+from streamlets.storage.damage import read_whole
 from streamlets.storage.files import write_atomically
 
 CheckUpgrade = Callable[[tuple[str, ...]], str]
@@ -138,11 +137,9 @@ def _read_paused(state: StateDirectory) -> Mapping[str, str]:
     Raises:
         DamagedFileError: the file is damaged. A paused streamlet must not run because its file is damaged.
     """
-    data = objects.read(state.paused_file)
-    if data is None:
-        return {}
-    try:
-        return {str(ref): str(cause) for ref, cause in json.loads(data).items()}
-    except (ValueError, AttributeError):
-        what, remedy = "the list of paused streamlets", "delete it: then no streamlet is paused"
-        raise damaged(what, state.paused_file, data, remedy) from None
+    what, remedy = "the list of paused streamlets", "delete it: then no streamlet is paused"
+    return read_whole(state.paused_file, _causes, what, remedy) or {}
+
+
+def _causes(data: bytes) -> Mapping[str, str]:
+    return {str(ref): str(cause) for ref, cause in json.loads(data).items()}

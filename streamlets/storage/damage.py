@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+from streamlets.storage import objects
+
+Content = TypeVar("Content")
 
 
 class DamagedFileError(Exception):
     """A file is missing, incomplete, or belongs elsewhere. The message has the file, its effects, and the ways out."""
+
+
+def read_whole(path: Path, parse: Callable[[bytes], Content], what: str, remedy: str) -> Content | None:
+    """Return the content of a file; None if there is none.
+
+    Arguments:
+        path: the file.
+        parse: returns the content from the bytes; raises one of the usual errors if they are something else.
+        what, remedy: as for `damaged`.
+
+    Raises:
+        DamagedFileError: the file is damaged.
+    """
+    data = objects.read(path)
+    if data is None:
+        return None
+    try:
+        return parse(data)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise damaged(what, path, data, remedy) from None
 
 
 def unreadable(data: bytes | None) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from streamlets.channels.delta.actions import DataFile
 from streamlets.storage import objects
-from streamlets.storage.damage import damaged
+from streamlets.storage.damage import read_whole
 
 STAGED = "_staged"
 """The directory of all manifests, below the directory of the channel."""
@@ -68,14 +68,8 @@ def read_manifest(path: Path) -> Manifest | None:
     Raises:
         DamagedFileError: the manifest is damaged.
     """
-    data = objects.read(path)
-    if data is None:
-        return None
-    try:
-        return Manifest.from_json(data)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        remedy = "delete it: the batch is computed again for the topics that do not have it"
-        raise damaged(f"the manifest of batch {path.stem}", path, data, remedy) from None
+    remedy = "delete it: the batch is computed again for the topics that do not have it"
+    return read_whole(path, Manifest.from_json, f"the manifest of batch {path.stem}", remedy)
 
 
 @dataclass(frozen=True, slots=True)

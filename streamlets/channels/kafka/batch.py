@@ -7,7 +7,7 @@ writes a batch again that is replayed after a failure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from streamlets.channels.dead_letters import dead_letter_contract
 from streamlets.channels.kafka.exactly_once import ExactlyOnce, store, writer_name
 from streamlets.channels.kafka.sending import MESSAGE, letter, message, send, send_both, send_stored
 from streamlets.channels.kafka.settings import GUARANTEE, STAGED
+from streamlets.channels.kafka.shares import REMEDY, require_whole
 from streamlets.channels.kafka.staging import BatchPlace, StagedBatches, StagedPart, headers_of
 from streamlets.channels.kafka.transactions import HEADERS, KEY, LETTER, TOPIC, VALUE
 from streamlets.shared_rows import shared_rows
@@ -79,6 +80,8 @@ class BatchWriter:
         Raises:
             BrokenRowsError: a row breaks the contract of an outlet that does not allow it. Other rows of the batch may
                 have been published.
+            TopicWriteError: the batch has stored records of an outlet that the query no longer has.
+            DamagedFileError: what is stored for the batch is damaged.
         """
         place = BatchPlace(self.query.streamlet, self.query.name, query_id(rows), batch)
         replayed = self.begun.has(place.streamlet, place.query, place.id, batch)
@@ -87,6 +90,7 @@ class BatchWriter:
         self.staged.remove_before(place)
         decided = self.staged.decided(place)
         named = self._named()
+        _require_outlets(decided, named, place)
         missing = [name for name in named if name not in decided]
         if not missing:
             execute(rows)
@@ -155,7 +159,8 @@ class BatchWriter:
                 writer = self._once.get(part_name) or self._exactly_once(topic, part_name, place)
                 writer.send(session, directory, shares, place.batch, [topic.name, *letters])
             else:
-                files = (directory / file for share in shares.tasks for file in share.files)
+                files = [directory / file for share in shares.tasks for file in share.files]
+                require_whole(files, shares.messages)
                 send_stored(session, files, topic.stored)
         valid, letters_apart = counts[name], counts.get(f"{name}{_LETTERS}")
         apart = letters_apart.messages if letters_apart is not None else 0
@@ -255,3 +260,23 @@ _LETTERS = ".dead-letters"
 
 _MARK = "streamlets-broken-row"
 _BROKEN = re.compile(f"{_MARK}\n(.*?)\n(.*?)\n{_MARK}", re.DOTALL)
+
+
+def _require_outlets(decided: Iterable[str], named: Container[str], place: BatchPlace) -> None:
+    """Require that the stored parts of a batch belong to outlets of the query.
+
+    Arguments:
+        decided: the names of the parts.
+        named: the names of the outlets.
+        place: the batch.
+
+    Raises:
+        TopicWriteError: a part has the records of an outlet that the query no longer has.
+    """
+    lost = [outlet for name in decided if (outlet := name.removesuffix(_LETTERS)) not in named]
+    if lost:
+        raise TopicWriteError(
+            f"`{place.streamlet}.{place.query}`: batch {place.batch} was interrupted, and has stored records of "
+            f"`{lost[0]}`, which is no outlet of the query any more; restore the outlet until the batch is completed, "
+            f"or {REMEDY}"
+        )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamlets.storage import objects
+from streamlets.storage.damage import read_whole
 
 MOST_UNKNOWN = 1000
 """The number of unknown headers that are kept; messages with others make the query read the schemas again."""
@@ -71,16 +72,14 @@ class StoredHorizon:
     topic_id: str
 
     def read(self) -> Horizon:
-        """Return the stored horizon; an empty one if there is none."""
-        data = objects.read(self.path)
-        content = json.loads(data) if data is not None else {}
-        if content.get("topic") != self.topic_id:
-            return Horizon()
-        return Horizon(
-            {header: _offsets(since) for header, since in content["known"].items()},
-            frozenset(content["unknown"]),
-            _offsets(content["ends"]),
-        )
+        """Return the stored horizon; an empty one if there is none.
+
+        Raises:
+            DamagedFileError: the file is damaged.
+        """
+        what = "the list of the schemas that an inlet knows"
+        remedy = "delete it: if the last batch is repeated, a dead letter of it may become a record"
+        return read_whole(self.path, self._parsed, what, remedy) or Horizon()
 
     def write(self, horizon: Horizon) -> None:
         """Replace the stored horizon."""
@@ -92,6 +91,16 @@ class StoredHorizon:
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         objects.replace(self.path, json.dumps(content).encode())
+
+    def _parsed(self, data: bytes) -> Horizon:
+        content = json.loads(data)
+        if content["topic"] != self.topic_id:
+            return Horizon()
+        return Horizon(
+            {header: _offsets(since) for header, since in content["known"].items()},
+            frozenset(content["unknown"]),
+            _offsets(content["ends"]),
+        )
 
 
 def _offsets(content: Mapping[str, int]) -> dict[int, int]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from streamlets.channels.base import TopicLostError
 from streamlets.storage import objects
+from streamlets.storage.damage import read_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +31,15 @@ class Identity:
 
         The prefix prevents writers of other applications from fencing them.
         """
-        data = objects.read(self.path)
-        named = self.application if data is None else json.loads(data).get("application")
+        content = self._read()
+        named = self.application if content is None else content.get("application")
         return f"{named}." if named else ""
 
     @property
     def created(self) -> bool:
         """Whether the application has created the topic; False if it existed before, or that was not stored."""
-        data = objects.read(self.path)
-        return data is not None and json.loads(data).get("created") is True
+        content = self._read()
+        return content is not None and content.get("created") is True
 
     def check(self, topic: str, id: str, *, created: bool = False) -> None:
         """Store the id of a topic if there is none; otherwise compare.
@@ -48,14 +51,27 @@ class Identity:
 
         Raises:
             TopicLostError: it is another topic.
+            DamagedFileError: the file is damaged.
         """
-        data = objects.read(self.path)
-        if data is None:
+        stored = self._read()
+        if stored is None:
             content = {"topic": topic, "id": id, "application": self.application, "created": created}
             self.path.parent.mkdir(parents=True, exist_ok=True)
             objects.put_if_absent(self.path, json.dumps(content).encode())
-        elif json.loads(data)["id"] != id:
+        elif stored["id"] != id:
             raise TopicLostError(
                 f"the topic `{topic}` was deleted and created again; reset the checkpoints of its readers with "
                 f"`flow checkpoints reset`, and delete {self.path} to use the new topic"
             )
+
+    def _read(self) -> Mapping[str, Any] | None:
+        remedy = (
+            "delete it: the topic that exists is then taken for the one that the application has used, but not for one "
+            "that it has created"
+        )
+        return read_whole(self.path, _parsed, "the id of a topic", remedy)
+
+
+def _parsed(data: bytes) -> Mapping[str, Any]:
+    content = json.loads(data)
+    return {**content, "id": str(content["id"])}

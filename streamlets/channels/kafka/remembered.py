@@ -6,14 +6,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from blueprint.plan import TopicPlan
 from blueprint.settings.secret_texts import SECRET
 from blueprint.settings.secrets import hidden
 from streamlets.storage import objects
+from streamlets.storage.damage import read_whole
 
 _FILE = "settings.json"
+
+
+class _Stored(NamedTuple):
+    """The settings of a topic and of its channel, and whether the application manages the topic."""
+
+    options: dict[str, Any]
+    channel_options: dict[str, Any]
+    managed: bool
 
 
 def remember(plan: TopicPlan, directory: Path) -> None:
@@ -31,17 +40,29 @@ def remember(plan: TopicPlan, directory: Path) -> None:
 
 def remembered(plan: TopicPlan, directory: Path) -> TopicPlan:
     """Return a topic with its stored settings, unless it has settings of its own; see `remember` for the arguments."""
-    data = None if plan.options or plan.channel_options else objects.read(directory / _FILE)
-    if data is None:
-        return plan
-    options, channel_options, *_ = json.loads(data)
-    return replace(plan, options=options, channel_options=channel_options)
+    stored = None if plan.options or plan.channel_options else _read(directory)
+    return plan if stored is None else replace(plan, options=stored.options, channel_options=stored.channel_options)
 
 
 def created(directory: Path) -> bool:
     """Return whether the application has created the topic of a directory, or found it as one that it manages."""
-    data = objects.read(directory / _FILE)
-    return data is not None and json.loads(data)[2:] == [True]
+    stored = _read(directory)
+    return stored is not None and stored.managed
+
+
+def _read(directory: Path) -> _Stored | None:
+    """Return the stored settings of a topic; None if there are none.
+
+    Raises:
+        DamagedFileError: the file is damaged.
+    """
+    remedy = "delete it: the next run writes it again, if the topic is still in the blueprint"
+    return read_whole(directory / _FILE, _parsed, "the stored settings of a topic", remedy)
+
+
+def _parsed(data: bytes) -> _Stored:
+    options, channel_options, managed = json.loads(data)
+    return _Stored(dict(options), dict(channel_options), managed is True)
 
 
 def _shown(options: Mapping[str, object]) -> Any:

@@ -15,6 +15,7 @@ from blueprint.avro.sources.loading import parse_contract
 from streamlets.channels.kafka.compacted import CompactedTable
 from streamlets.contract.wire.avro_formats import schema_fingerprint
 from streamlets.storage import objects
+from streamlets.storage.damage import damaged, read_whole
 
 if TYPE_CHECKING:
     from streamlets.channels.kafka.cluster_client import Cluster
@@ -105,7 +106,7 @@ class PublishedSchemas:
                 known[fingerprint] = parse_contract(value.decode())
         for path in (self._directory / topic).glob("*.avsc"):
             if path.stem not in known:
-                known[path.stem] = parse_contract(path.read_text(encoding="utf-8"))
+                known[path.stem] = _stored(path)
         return dict(known)
 
     def remove(self, topic: str) -> None:
@@ -131,6 +132,26 @@ class PublishedSchemas:
 
     def _send(self, values: dict[str, str]) -> None:
         self._cluster.send(self._table.topic, [(key.encode(), value.encode()) for key, value in values.items()])
+
+
+def _stored(path: Path) -> Contract:
+    """Return the contract in a file that has its fingerprint as name.
+
+    Raises:
+        DamagedFileError: the file is damaged.
+    """
+
+    def parse(data: bytes) -> Contract:
+        contract = parse_contract(data.decode())
+        if schema_fingerprint(contract) != path.stem:
+            raise ValueError("the schema has another fingerprint")
+        return contract
+
+    remedy = "delete it: messages of its writer can no longer be read, unless the writer publishes its schema again"
+    contract = read_whole(path, parse, "the schema of a writer, which the cluster does not have,", remedy)
+    if contract is None:
+        raise damaged("the schema of a writer", path, None, remedy)
+    return contract
 
 
 def _conflict(topic: str, contract: Contract) -> SchemaConflictError:

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from streamlets.storage import objects
-from streamlets.storage.damage import damaged
+from streamlets.storage.damage import DamagedFileError, damaged, read_whole
 
 Decision = TypeVar("Decision")
 
 FILE = "_shares.json"
 """The name of the file; Spark does not read files whose names begin with `_`."""
+
+REMEDY = "reset the checkpoint of the query with `flow checkpoints reset`: records may be sent again"
+"""What to do if files of a batch are lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,33 @@ class Shares:
         return cls(str(content["id"]), tasks, int(content["letters"]))
 
 
+def require_whole(files: Sequence[Path], messages: int) -> None:
+    """Require that stored files have the messages that were decided.
+
+    Arguments:
+        files: the files of a share.
+        messages: the number of messages in them.
+
+    Raises:
+        DamagedFileError: a file is missing, incomplete, or from elsewhere.
+    """
+    import pyarrow.parquet as pq
+
+    stored = 0
+    for file in files:
+        try:
+            stored += pq.read_metadata(file).num_rows
+        except (OSError, ValueError) as error:
+            missing = isinstance(error, FileNotFoundError)
+            data = None if missing else b"" if not file.stat().st_size else b"not Parquet"
+            raise damaged("a file with messages of a batch for Kafka", file, data, REMEDY) from None
+    if stored != messages:
+        raise DamagedFileError(
+            f"the stored messages of a batch for Kafka are {stored:,}, not {messages:,}, in "
+            f"{', '.join(map(str, files))}; restore the files from a backup; otherwise {REMEDY}"
+        )
+
+
 def read_decision(directory: Path, parse: Callable[[Any], Decision]) -> Decision | None:
     """Return the decision about a batch that is stored in a directory; None if there is none.
 
@@ -113,14 +143,7 @@ def read_decision(directory: Path, parse: Callable[[Any], Decision]) -> Decision
     Raises:
         DamagedFileError: the file is damaged.
     """
-    data = objects.read(directory / FILE)
-    if data is None:
-        return None
-    try:
-        return parse(json.loads(data))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        remedy = "reset the checkpoint of the query with `flow checkpoints reset`: records may be sent again"
-        raise damaged("the plan of a batch for Kafka", directory / FILE, data, remedy) from None
+    return read_whole(directory / FILE, lambda data: parse(json.loads(data)), "the plan of a batch for Kafka", REMEDY)
 
 
 def write_decision(directory: Path, content: object) -> None:

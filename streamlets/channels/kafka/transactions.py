@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.base import BatchMismatchError
@@ -24,7 +25,7 @@ from streamlets.channels.kafka.cluster import Connections
 from streamlets.channels.kafka.cluster_client import TIMEOUT, Cluster
 from streamlets.channels.kafka.cluster_errors import channel_error
 from streamlets.channels.kafka.compacted import CompactedTable
-from streamlets.channels.kafka.shares import Share
+from streamlets.channels.kafka.shares import Share, require_whole
 from streamlets.storage.crash import crash_point
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ class ShareSender:
         Raises:
             BatchMismatchError: the cluster has another batch under its number, or a later one.
             RecordTooLargeError, TopicLostError: messages are refused.
+            DamagedFileError: the files of the share do not have its messages.
             ClusterError: the cluster does not answer, or does not allow it; another attempt has fenced this one.
         """
         try:
@@ -201,6 +203,7 @@ class ShareSender:
         return progress.messages
 
     def _send_after(self, sending: Sending, done: int) -> None:
+        require_whole([Path(file) for file in sending.share.files], sending.share.messages)
         rows = _rows(sending.share, done)
         longest = self._longest(sending)
         while done < sending.share.messages:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
+from streamlets.storage.damage import read_whole
 
 STAGING, BATCHES = "_staging", "_batches"
 
@@ -106,9 +107,12 @@ class FilesRecord:
             objects.replace(self._directory(id) / "owner", self.owner.encode())
 
     def decided(self, id: str, batch: int) -> dict[str, str] | None:
-        """Return the final paths of a batch's files by their staged paths, None if no attempt has decided them."""
-        content = objects.read(self._directory(id) / f"{batch}.json")
-        return json.loads(content) if content is not None else None
+        """Return the final paths of a batch's files by their staged paths, None if no attempt has decided them.
+
+        Raises:
+            DamagedFileError: the manifest is damaged.
+        """
+        return _read_moves(self._directory(id) / f"{batch}.json")
 
     def decide(self, id: str, batch: int, moves: Mapping[str, str]) -> None:
         """Store the final paths of a batch's files by their staged paths, unless an earlier attempt has stored them."""
@@ -149,13 +153,20 @@ class FilesRecord:
         objects.replace(self._directory(id) / "merges", json.dumps(content).encode())
 
     def finish_merges(self, id: str) -> None:
-        """Complete the decided merges: rename the merged files, and delete the files that they replace."""
-        decided = objects.read(self._directory(id) / "merges")
+        """Complete the decided merges: rename the merged files, and delete the files that they replace.
+
+        Raises:
+            DamagedFileError: the file with the merges is damaged.
+        """
+        remedy = (
+            "delete it: if the files were being merged, records are in a file with `-merged` in its name and in the "
+            "files that it should replace"
+        )
+        decided = read_whole(self._directory(id) / "merges", _merges, "the list of decided merges", remedy)
         if decided is None:
             return
         merges = []
-        for m in json.loads(decided):
-            merge = Merge(m["staged"], m["target"], tuple(m["sources"]))
+        for merge in decided:
             staged, target = self.root / merge.staged, self.root / merge.target
             replaced_by_target = not staged.exists() or objects.move_if_absent(staged, target)
             crash_point("during-rename")
@@ -189,7 +200,7 @@ class FilesRecord:
 
     def _decided(self, id: str) -> list[str]:
         manifests = sorted(self._directory(id).glob("*.json"), key=lambda path: int(path.stem))
-        return [target for path in manifests for target in json.loads(objects.read(path) or b"{}").values()]
+        return [target for path in manifests for target in (_read_moves(path) or {}).values()]
 
     def _append_to_list(self, id: str, paths: Iterable[str]) -> None:
         """Append to the list of published files. If a power failure has left an incomplete line, it is ended first."""
@@ -203,3 +214,24 @@ class FilesRecord:
             file.write(lines.encode())
             file.flush()
             os.fsync(file.fileno())
+
+
+def _read_moves(path: Path) -> dict[str, str] | None:
+    """Return the final paths in a manifest by the staged paths, None if there is no manifest.
+
+    Raises:
+        DamagedFileError: the manifest is damaged.
+    """
+    remedy = (
+        f"delete it, and the files of the sink with `-{int(path.stem):06}-` in their names: then the batch is written "
+        "again"
+    )
+    return read_whole(path, _moves, f"the manifest of batch {path.stem}", remedy)
+
+
+def _moves(data: bytes) -> dict[str, str]:
+    return {str(staged): str(final) for staged, final in json.loads(data).items()}
+
+
+def _merges(data: bytes) -> list[Merge]:
+    return [Merge(str(m["staged"]), str(m["target"]), tuple(map(str, m["sources"]))) for m in json.loads(data)]

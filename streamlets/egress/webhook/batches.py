@@ -25,12 +25,16 @@ from streamlets.egress.webhook.server import RefusedError, Server, ServerError
 from streamlets.part_files import write_part_files
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
+from streamlets.storage.damage import DamagedFileError, damaged, read_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_SENT = "sent"
-"""The file with the number of records that the server has taken or refused."""
+_RECORDS, _SENT, _SIZES = "records", "sent", "sizes.json"
+"""In the directory of a batch: the files with its records, which are removed when all of them were sent; the number of
+records that the server has taken or refused; and the size of each file of records."""
+
+_REMEDY = "delete the directory of the batch: all of its records are then sent again"
 
 
 @dataclass(slots=True)
@@ -80,15 +84,18 @@ class WebhookBatches:
 
         Raises:
             SinkError: as for a call.
+            DamagedFileError: what is stored of the batch is damaged.
         """
         directory = self._decided(id, batch)
-        sent = total = int(objects.read(directory / _SENT) or b"0")
+        stored = read_whole(directory / _SENT, int, "the number of records that a server has taken", _REMEDY)
+        sent = total = stored or 0
+        _require_whole(directory)  # before anything is sent
         for start, lines in self._requests(directory, sent):
             self._send(lines, start, f"{id}-{batch}", directory)
             crash_point("after-topic-commit")
             total = start + len(lines)
             objects.replace(directory / _SENT, str(total).encode())
-        shutil.rmtree(directory / "records", ignore_errors=True)  # `sent` remains until Spark has committed the batch
+        shutil.rmtree(directory / _RECORDS, ignore_errors=True)  # `sent` remains until Spark has committed the batch
         return total
 
     def _stage(self, rows: DataFrame, id: str, batch: int) -> None:
@@ -102,7 +109,8 @@ class WebhookBatches:
         )
         lines = {"compression": "none", "lineSep": "\n", "encoding": "utf-8"}
         values = rows.select(record.alias("value"))
-        write_part_files(values, staged / "records", format="text", options=lines, one_line_each=True)
+        files = write_part_files(values, staged / _RECORDS, format="text", options=lines, one_line_each=True)
+        objects.replace(staged / _SIZES, json.dumps({file.name: file.stat().st_size for file in files}).encode())
         crash_point("after-data-files")
         staged.rename(self._decided(id, batch))
         objects.sync_names(self._of_query(id))
@@ -113,7 +121,7 @@ class WebhookBatches:
         most, limit = int(str(self.query.options["max-records"])), self.query.options["max-bytes"]
         size = limit.bytes if isinstance(limit, MemorySize) else 2**20
         lines, bytes = list[str](), 0
-        for number, line in enumerate(_lines(directory / "records")):
+        for number, line in enumerate(_lines(directory)):
             if number < start:
                 continue
             length = len(line.encode()) + 1  # and the comma
@@ -169,8 +177,42 @@ class WebhookBatches:
 
 
 def _lines(directory: Path) -> Iterator[str]:
-    """Yield the lines of all files that Spark wrote, in an order that does not change."""
-    for file in sorted(directory.glob("part-*")):
-        with file.open(encoding="utf-8", newline="\n") as text:
+    """Yield the lines of all files that Spark wrote for a batch, in an order that does not change."""
+    for name in sorted(_read_sizes(directory)):
+        with (directory / _RECORDS / name).open(encoding="utf-8", newline="\n") as text:
             for line in text:
                 yield line.rstrip("\n")
+
+
+def _require_whole(directory: Path) -> None:
+    """Require that the files of a batch's records have the sizes that Spark has written.
+
+    Raises:
+        DamagedFileError: one has another, or is missing.
+    """
+    for name, size in _read_sizes(directory).items():
+        file = directory / _RECORDS / name
+        if not file.is_file() or file.stat().st_size != size:
+            raise DamagedFileError(
+                f"the records of a batch are incomplete: {file} should have {size:,} bytes; restore the file from a "
+                f"backup; otherwise {_REMEDY}"
+            )
+
+
+def _read_sizes(directory: Path) -> dict[str, int]:
+    """Return the size in bytes of each file of a batch's records, by name; of no file if they have all been sent.
+
+    Raises:
+        DamagedFileError: the list of the files is damaged.
+    """
+    if not (directory / _SENT).exists() or (directory / _RECORDS).exists():
+        what = "the list of the records of a batch"
+        sizes = read_whole(directory / _SIZES, _sizes, what, _REMEDY)
+        if sizes is None:
+            raise damaged(what, directory / _SIZES, None, _REMEDY)
+        return sizes
+    return {}
+
+
+def _sizes(data: bytes) -> dict[str, int]:
+    return {str(name): int(size) for name, size in json.loads(data).items()}

@@ -47,6 +47,7 @@ class FileKind:
         return self._expression.fullmatch(path.as_posix()) is not None
 
 
+_KAFKA = "topics/_kafka"
 _LOG = "topics/*/*/_delta_log"
 _CHECKPOINT = "checkpoints/*/*"
 _DRAFT = "a draft is replaced; it is deleted if its writer was killed"
@@ -87,8 +88,35 @@ FILES = (
              "the events on damaged lines are not shown"),
     FileKind("log", "logs/**", "the run, Spark, spouts", "unused", "only for people"),
     FileKind("request to a runner", "control/**", "`flow stop` and others", "fallback", "the command has no effect"),
+    FileKind("records that a webhook has taken", "staging/*/*/*/sent", "a webhook sink", "error",
+             "the query reports it; without the file the records of the batch are sent again", "fallback"),
+    FileKind("sizes of a webhook's files", "staging/*/*/*/sizes.json", "a webhook sink", "error",
+             "the query reports it if the batch is not committed"),
+    FileKind("records for a webhook", "staging/*/*/*/records/*", "a webhook sink", "error",
+             "the query reports it if the batch is not committed"),
     FileKind("staged data", "staging/**", "a spout", "fallback", "a transaction that was not committed is sent again"),
     FileKind("temporary file", "tmp/**", "the run", "unused", "emptied by each run"),
+    FileKind("settings of a topic on Kafka", f"{_KAFKA}/topics/*/settings.json", "`flow run`", "error",
+             "commands report it; without the file, those without a blueprint do not find the topic's cluster, and "
+             "a topic that has left the blueprint is not deleted", "fallback"),
+    FileKind("id of a topic on Kafka", f"{_KAFKA}/topics/*/topic.json", "the first run", "error",
+             "readers and writers report it; without the file the topic that exists is taken for the one that was used",
+             "fallback"),
+    FileKind("decision to replay on Kafka", f"{_KAFKA}/topics/*/replays/*.json", "`flow dead-letters replay`", "error",
+             "what reads dead letters reports it; if the last one is missing, the next replay does", "fallback"),
+    FileKind("schema of a writer to Kafka", f"{_KAFKA}/schemas/**", "a writer", "fallback",
+             "the cluster has it, too; if it does not, readers report the file"),
+    FileKind("schemas that an inlet knows", f"{_KAFKA}/inlets/**", "a query", "error",
+             "the query reports it; without the file, a dead letter of a repeated batch may become a record",
+             "fallback"),
+    FileKind("begun batch", f"{_KAFKA}/begun/*", "a query", "error",
+             "the query reports it; without the file it is unknown whether a batch was written in part", "fallback"),
+    FileKind("plan of a batch for Kafka", f"{_KAFKA}/staged/*/*/_shares.json", "a query", "error",
+             "the query reports it if the batch is not committed; without the file the batch is computed again; "
+             "exactly-once outlets refuse what Kafka has already", "fallback"),
+    FileKind("checksum of messages", f"{_KAFKA}/staged/**.crc", "Spark", "unused", "nothing reads it"),
+    FileKind("messages of a batch for Kafka", f"{_KAFKA}/staged/**", "a query", "error",
+             "the query reports it if the batch is not committed"),
     FileKind("id of a topic", "topics/*/_topic.json", "the first run", "error",
              "readers and writers report it; without the file the topic gets a new id, and its readers report that"),
     FileKind("manifest of a batch", "topics/_staged/*/*.json", "a query", "error",

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streamlets.egress.files.record import BATCHES, FilesRecord
+from streamlets.egress.files.record import BATCHES, FilesRecord, Merge
+from streamlets.storage.damage import DamagedFileError
 
 
 @pytest.fixture
@@ -102,3 +103,20 @@ def test_paths_have_any_character(record: FilesRecord) -> None:
         _write(record.root / path)
     record.publish("q1", 3, odd)
     assert record.files("q1")[2:5] == odd
+
+
+@pytest.mark.parametrize("content", [b"", b'{"_staging/c', b"[1]", b'{"a": {}}'[:4]])
+@pytest.mark.parametrize("name", ["2.json", "merges"])
+def test_a_damaged_decision_is_reported(record: FilesRecord, name: str, content: bytes) -> None:
+    """It is not taken for an undecided batch, which would be written again beside its published files."""
+    record.decide_merges("q1", [Merge("_staging/m", "m.parquet", ("a.parquet",))])
+    file = record.root / BATCHES / "archive" / "q1" / name
+    file.write_bytes(content)
+    with pytest.raises(DamagedFileError, match=name):
+        if name == "merges":
+            record.finish_merges("q1")
+        else:
+            record.decided("q1", 2)
+    with pytest.raises(DamagedFileError, match=name):
+        record.delete("q1")
+    assert (record.root / "a.parquet").exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from streamlets.egress.errors import SinkError
 from streamlets.egress.webhook import batches as module
 from streamlets.egress.webhook.batches import WebhookBatches
 from streamlets.egress.webhook.server import Server
+from streamlets.storage.damage import DamagedFileError
 from tests.streamlets.egress.receiver import OK, Answer, Receiver, receiving
 
 
@@ -63,6 +64,8 @@ class Bench:
         for part, some in enumerate((ids[:2], ids[2:])):
             lines = "".join(json.dumps({"id": id, "text": "ä\u2028\n"}, ensure_ascii=False) + "\n" for id in some)
             (directory / f"part-0000{part}-x.txt").write_text(lines, encoding="utf-8")
+        sizes = {file.name: file.stat().st_size for file in directory.iterdir()}
+        (directory.parent / "sizes.json").write_text(json.dumps(sizes), encoding="utf-8")
 
 
 @pytest.fixture
@@ -200,6 +203,47 @@ def test_a_power_cut_between_requests(bench: Bench, nth: int, monkeypatch: pytes
     assert len(bench.receiver.requests) == 4
 
 
+DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
+    "missing": lambda data: None,
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "from elsewhere": lambda data: b'{"application": "another"}',
+}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("name", ["records/part-00000-x.txt", "records/part-00001-x.txt", "sizes.json", "sent"])
+def test_a_damaged_file_of_an_interrupted_batch_is_reported(bench: Bench, name: str, how: str) -> None:
+    """Nothing is sent; only without the number of taken records are the records sent again."""
+    bench.decide(*range(5))
+    bench.receiver.answer = lambda number, records: OK if number == 0 else (404, {}, "")
+    with pytest.raises(SinkError):
+        bench.batches(max_records=2).deliver("q", 0)
+    bench.receiver.answer = lambda number, records: OK
+    bench.receiver.requests.clear()
+    file = bench.root / "state" / "staging" / "alarms" / "q" / "0" / name
+    if (data := DAMAGES[how](file.read_bytes())) is None:
+        file.unlink()
+    else:
+        file.write_bytes(data)
+    if (name, how) == ("sent", "missing"):
+        assert bench.batches(max_records=2).deliver("q", 0) == 5
+        assert bench.receiver.ids == [0, 1, 2, 3, 4]
+    else:
+        with pytest.raises(DamagedFileError, match=file.name):
+            bench.batches(max_records=2).deliver("q", 0)
+        assert not bench.receiver.requests
+
+
+def test_a_task_that_was_abandoned_writes_later(bench: Bench) -> None:
+    """Its file does not belong to the batch."""
+    bench.decide(*range(3))
+    late = bench.root / "state" / "staging" / "alarms" / "q" / "0" / "records" / "part-00000-late.txt"
+    late.write_text('{"id": 0}\n', encoding="utf-8")
+    assert bench.batches().deliver("q", 0) == 3
+    assert bench.receiver.ids == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -252,7 +296,7 @@ def test_a_query_sends_each_batch(spark: SparkSession, receiver: Receiver, tmp_p
     run()
     assert receiver.ids == list(range(11))
     (stored,) = (tmp_path / "state" / "staging" / "alarms").glob("*/[0-9]*")
-    assert [path.name for path in stored.iterdir()] == ["sent"]
+    assert sorted(path.name for path in stored.iterdir()) == ["sent", "sizes.json"]
 
 
 def _null() -> Any:

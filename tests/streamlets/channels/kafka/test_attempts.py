@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -222,3 +223,42 @@ def test_dead_letters_on_another_cluster_have_the_rows_of_one_attempt(
     assert letters
     assert len(ids(bench, "out")) + letters == 200
     assert {(batch.rows["out"], batch.dead_letters) for batch in bench.batches} == {(200 - letters, letters)}
+
+
+def test_an_interrupted_batch_of_an_outlet_that_was_renamed_is_refused(
+    bench: QueryBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be sent again under the new name. With the earlier name it is completed."""
+    add(bench.topic("in"), 0, range(10))
+
+    def write(name: str) -> None:
+        rows = bench.read(inlet("in"))
+        bench.run(bench.write(rows, outlet("out", name=name, options={"guarantee": "exactly-once"})))
+
+    do_at("before-spark-commit", fail, monkeypatch)
+    with pytest.raises(Exception, match="interrupted"):
+        write("old")
+    with pytest.raises(Exception, match="stored records of `old`, which is no outlet of the query any more"):
+        write("new")
+    write("old")
+    assert ids(bench, "out") == list(range(10))
+
+
+def test_a_file_of_messages_that_was_replaced_is_reported(
+    bench: QueryBench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It has fewer messages than were decided."""
+    add(bench.topic("in"), 0, range(10))
+
+    def write() -> None:
+        rows = bench.read(inlet("in")).coalesce(1)
+        bench.run(bench.write(rows, outlet("out", options={"guarantee": "exactly-once"})))
+
+    do_at("after-shared-out", fail, monkeypatch)
+    with pytest.raises(Exception, match="interrupted"):
+        write()
+    (file,) = (tmp_path / "topics" / "_kafka" / "staged").rglob("part-*.parquet")
+    pq.write_table(pq.read_table(file).slice(0, 4), file)
+    with pytest.raises(Exception, match="the stored messages of a batch for Kafka are 4, not 10"):
+        write()
+    assert ids(bench, "out") == []
