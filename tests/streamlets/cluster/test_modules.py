@@ -70,7 +70,7 @@ def test_too_many_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("error", [FileNotFoundError(2, "gone"), PermissionError(13, "Permission denied")])
 def test_a_module_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
-    """One that was deleted since it was found is left out; any other is named."""
+    """One that was deleted since it was found is omitted; any other is named."""
     write = zipfile.ZipFile.write
 
     def failing(archive: zipfile.ZipFile, file: Path, name: str) -> None:
