@@ -195,7 +195,9 @@ def main() -> None:
         ignored = shutil.ignore_patterns(".flow", "out", "__pycache__", "manifests")
         shutil.copytree(arguments.application, context, ignore=ignored)
         wheels = [sys.executable, "-m", "pip", "wheel", "-q", "--wheel-dir", str(context / "wheels")]
-        subprocess.run([*wheels, f"{REPOSITORY}[metrics]", *arguments.packages], check=True)
+        source = work / "streamlets"  # pip builds in the directory of the source
+        subprocess.run(["git", "clone", "-q", REPOSITORY, source], check=True)
+        subprocess.run([*wheels, f"{source}[metrics]", *arguments.packages], check=True)
         subprocess.run([*flow, "manifests", "--for", "job", context, manifests], check=True)
         stage = build(base, context, manifests, work)
         size = subprocess.run(

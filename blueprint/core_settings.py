@@ -33,6 +33,7 @@ from blueprint.setting_types import (
     SPARK_OPTIONS,
     STRING,
     STRINGS,
+    TIME_LIMIT,
     TRIGGER,
     WHOLE,
     Codec,
@@ -155,9 +156,11 @@ class ClusterSettings:
     shared: tuple[str, ...] | None = setting(
         STRINGS, "The directories that this machine and all executors share.", otherwise="not known"
     )
-    start_timeout: Duration = setting(DURATION, "How long a start waits for the master and for executors.", "2 minutes")
+    start_timeout: Duration = setting(
+        TIME_LIMIT, "How long a start waits for the master and for executors.", "2 minutes"
+    )
     executor_patience: Duration = setting(
-        DURATION, "How long a batch may wait without any executor before Spark is started again.", "1 minute"
+        TIME_LIMIT, "How long a batch may wait without any executor before Spark is started again.", "1 minute"
     )
 
 
@@ -211,20 +214,20 @@ class CommonSettings:
 
     trigger: Trigger | None = setting(TRIGGER, "When queries read new records, unless a query sets its own trigger.")
     retry: Retry = section(Retry)
-    stuck_after: Duration = setting(DURATION, "How long a batch runs before it is reported as stuck.", "10 minutes")
+    stuck_after: Duration = setting(TIME_LIMIT, "How long a batch runs before it is reported as stuck.", "10 minutes")
     on_stuck: OnStuck = setting(
         _ON_STUCK,
         "What happens when a streamlet is stuck: it is only reported, or also interrupted and started again.",
         "report",
     )
     patience: Duration = setting(
-        DURATION, "How long records may wait without a committed batch before a streamlet is overdue.", "2 minutes"
+        TIME_LIMIT, "How long records may wait without a committed batch before a streamlet is overdue.", "2 minutes"
     )
     on_start_timeout: Duration = setting(
-        DURATION, "How long `on_start` of a logic may take, before the start has failed.", "1 minute"
+        TIME_LIMIT, "How long `on_start` of a logic may take, before the start has failed.", "1 minute"
     )
     on_stop_timeout: Duration = setting(
-        DURATION, "How long `on_stop` of a logic may take, before the streamlet has failed.", "30 seconds"
+        TIME_LIMIT, "How long `on_stop` of a logic may take, before the streamlet has failed.", "30 seconds"
     )
     end: End = setting(
         _END,

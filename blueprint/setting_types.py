@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, is_null, plain
 from blueprint.masters import MASTERS, master_of
-from blueprint.quantities import LARGEST_COUNT, backoff, boolean, duration, memory_size
+from blueprint.quantities import LARGEST_COUNT, Duration, backoff, boolean, duration, memory_size
 from blueprint.spelling import alternatives
 from blueprint.trigger import AvailableNow, ProcessingTime, RealTime, Trigger
 
@@ -105,6 +105,12 @@ def _read_positive(text: str) -> int:
     return number
 
 
+def _read_time_limit(text: str) -> Duration:
+    if not (limit := duration(text)).seconds:
+        raise ValueError("nothing is done in no time; a long one, such as `1000 days`, is no limit")
+    return limit
+
+
 def _read_replicas(text: str) -> int:
     number = _read_whole(text)
     if number == 0:
@@ -155,6 +161,7 @@ REPLICAS = Codec(f"a whole number from 1 to {MOST_REPLICAS:,}", _read_replicas)
 NUMBER = Codec("a number from 0", _read_number)
 BOOLEAN = Codec("`true` or `false`", _read_boolean, ("true", "false"))
 DURATION = Codec("a duration such as `5 seconds`", duration)
+TIME_LIMIT = Codec("a duration above 0, such as `5 seconds`", _read_time_limit)
 BACKOFF = Codec("a duration of 10 ms or more, such as `1 second`", backoff)
 SIZE = Codec("a size such as `10 GiB`", memory_size)
 

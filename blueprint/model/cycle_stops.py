@@ -84,7 +84,7 @@ class _Reader:
     def _description(self, ref: str, how: Value, example: str) -> str:
         description = how.text.strip() if isinstance(how, Scalar) and isinstance(how.value, str) else ""
         if len(description.split()) < _FEWEST_WORDS:
-            headline = f"`{ref}` of `allow-cycles` must describe how the streamlet stops a cycle"
+            headline = f"`{ref}` of `allow-cycles` must describe in some words how the streamlet stops a cycle"
             help = (f"for example: {example}",)
             self.findings.append(finding("wrong-type", headline, span_of(how), help=help, streamlets=(ref,)))
         return description

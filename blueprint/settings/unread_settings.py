@@ -92,7 +92,9 @@ def _suggestions(path: _Path, draft: Draft, *, guess: bool) -> list[str]:
     elif owners:
         paths += [(*owner, *path) for owner in owners]
     elif guess and top in draft.blueprint.streamlets and len(path) > 1:
-        paths.append(("streamlets", *path))
+        owner = ("streamlets", top)
+        parameter = ("parameters",) if owner in _with_parameter(draft, path[1]) else ()
+        paths.append((*owner, *parameter, *path[1:]))
     elif guess and top in draft.blueprint.topics and len(path) > 1:
         paths.append(("topics", *path))
     elif guess and len(path) == 1:

@@ -42,8 +42,8 @@ def health(refs: Sequence[str], path: Path, state_dir: Path | None, application:
 
     A streamlet is `overdue` if records wait for longer than its setting `patience` and no batch is committed, `stuck`
     if a batch, or the code of a spout or a discovery, does not return for longer than `stuck-after`, `failed` if it
-    failed for good, and `lost` if the process of the run has exited, or its own was killed and is not replaced yet. A
-    streamlet that was paused or waits for its producers is healthy.
+    failed for good, and `lost` if the process of the run has exited, or its own was killed and its restart has not
+    begun. A streamlet that was paused or waits for its producers is healthy.
 
     The exit code is 0 if all streamlets, or those that are named, are healthy; 1 if one has failed or is lost,
     or if the status of the run cannot be read; 3 if one is overdue or stuck, or if the application does not run.
@@ -69,7 +69,7 @@ def health(refs: Sequence[str], path: Path, state_dir: Path | None, application:
         if current.damaged:
             click.echo(unknown_status(state, current))
         else:
-            _print(state.application, shown, running=running)
+            _print(state.application, shown, lost if current.alive else "", running=running)
     raise SystemExit(_FAILED if current.damaged else _exit_code({one.health for one in shown}, running=running))
 
 
@@ -91,11 +91,12 @@ def _lost(current: CurrentStatus, state: StateDirectory) -> str:
     return ""
 
 
-def _print(application: str, shown: Sequence[StreamletHealth], *, running: bool) -> None:
+def _print(application: str, shown: Sequence[StreamletHealth], hang: str, *, running: bool) -> None:
+    """Print the health of streamlets; `hang` is why a process that lives does nothing."""
     from cli.output.tables import print_table
 
     if not running:
-        click.echo(f"{application} is not running")
+        click.echo(f"{application} does not respond: {hang}" if hang else f"{application} is not running")
     if shown:
         rows = [(one.ref, one.health, span(one.seconds), one.reason) for one in shown]
         print_table(("streamlet", "health", "for", "reason"), rows, right=("for",))

@@ -119,9 +119,10 @@ def scale(
     streamlet = follower.status().streamlet(ref)
     again = "resumed" if streamlet.state == "paused" else "restarted"
     when = f" when it is {again} (it is {streamlet.state})" if streamlet.state in RESTING else ""
+    own = f"; to keep the number, set `flow.streamlets.{ref}.replicas = {replicas}`"
+    kept = own if streamlet.replicas is not None else ", as in the blueprint"
     follower.report(
-        f"{ref}: {counted(replicas, 'replica')} in this run{when}; to keep the number, set "
-        f"`flow.streamlets.{ref}.replicas = {replicas}`",
+        f"{ref}: {counted(replicas, 'replica')} in this run{when}{kept}",
         streamlet=ref,
         replicas=replicas,
         state=streamlet.state,

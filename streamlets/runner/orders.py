@@ -88,6 +88,8 @@ class Orders:
 
     def _command(self, wanted: Request, supervisor: Supervisor) -> str:
         """Pass a request's command to the supervisor; return the reason for a refusal."""
+        if self.upgrade is not None and wanted.command not in ("stop", "stop-now"):
+            return "the run is being upgraded: repeat the command when the new version is up"
         match wanted.command:
             case "stop":
                 self.upgrade = None
@@ -114,8 +116,6 @@ class Orders:
 
     def _scale(self, wanted: Request, supervisor: Supervisor) -> str:
         """Give a streamlet another number of replicas in this run; return the reason for a refusal."""
-        if self.upgrade is not None:
-            return "the run is being upgraded: scale the new version when it is up"
         try:
             REPLICAS.read(str(wanted.replicas))
         except ValueError:

@@ -99,11 +99,19 @@ def test_the_settings_of_metrics_are_a_section() -> None:
 
 def test_the_settings_of_a_streamlet_win_over_those_of_all() -> None:
     """A setting of all streamlets applies to those that do not set it, even to 0."""
-    text = "stuck-after = 1 minute\ntrigger = available-now\nstreamlets.a.stuck-after = 0s"
+    text = "retry.stable-period = 1 minute\ntrigger = available-now\nstreamlets.a.retry.stable-period = 0s"
     tree, _ = resolve([parse_text(text, "t")], {})
     a, b = streamlet_settings(tree, "a"), streamlet_settings(tree, "b")
-    assert (a.stuck_after, b.stuck_after) == (duration("0s"), duration("1 minute"))
+    assert (a.retry.stable_period, b.retry.stable_period) == (duration("0s"), duration("1 minute"))
     assert a.trigger == b.trigger is not None
+
+
+@pytest.mark.parametrize("key", ["stuck-after", "patience", "on-start-timeout", "on-stop-timeout"])
+def test_nothing_is_done_in_no_time(key: str) -> None:
+    """A limit of 0 does not mean that there is none, as it does for `open-timeout`."""
+    tree, _ = resolve([parse_text(f"{key} = 0s", "t")], {})
+    (finding,) = setting_findings(tree, setting_tree())
+    assert "must be a duration above 0" in str(finding), finding
 
 
 _NEW = '    calm: int | None = setting(POSITIVE, "A setting of this test.")\n'

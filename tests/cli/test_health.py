@@ -180,6 +180,7 @@ def test_a_run_that_writes_no_status_is_lost(flow: Flow, written: Written, monke
         True,
         True,
     )
+    assert "plant does not respond: its process" in silent.out
     assert writing.code == 0
 
 

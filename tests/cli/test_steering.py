@@ -147,6 +147,7 @@ def test_scale_restarts_a_streamlet_with_a_number_for_the_run(flow: Flow, runner
     assert "when it is resumed (it is paused)" in flow("scale", "mean", "3", *at).out
     result = flow("scale", "mean", "1", *at)
     assert result.code == 0, result.err
+    assert result.out.splitlines()[-1].endswith("when it is resumed (it is paused), as in the blueprint")
     assert "replicas" not in flow("status", str(tmp_path)).out, "one is what its blueprint has"
 
 

@@ -182,7 +182,7 @@ def test_a_hook_that_never_returns(hook: str) -> None:
         ("b", 0, False, "the number of replicas must be a whole number from 1 to 1,000, found 0"),
         ("b", 10_000, False, "the number of replicas must be a whole number from 1 to 1,000, found 10000"),
         ("x", 2, False, "there is no streamlet `x`"),
-        ("b", 2, True, "the run is being upgraded: scale the new version when it is up"),
+        ("b", 2, True, "the run is being upgraded: repeat the command when the new version is up"),
     ],
     ids=["to 0", "to 10,000", "of an unknown streamlet", "during an upgrade"],
 )

@@ -171,7 +171,7 @@ def test_requests_that_meet_an_upgrade(tmp_path: Path) -> None:
             application.wait_until(run, application.shows("draining, within"))
             scaled = application.call("scale", "count", "2", "--path", str(tmp_path))
             assert scaled.returncode == 1
-            assert "the run is being upgraded: scale the new version when it is up" in scaled.stderr
+            assert "the run is being upgraded: repeat the command when the new version is up" in scaled.stderr
             application.go.touch()
             application.topic("theirs").create()
             output, _ = upgrade.communicate(timeout=300)

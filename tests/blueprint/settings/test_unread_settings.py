@@ -34,6 +34,7 @@ def unread(directory: Path, *arguments: str, conf: str = "", more: str = "") -> 
         ("parameters.rate=3", f"did you mean {RATE}?"),
         ("rate=3", f"did you mean {RATE}?"),
         ("east.parameters.rate=3", "did you mean `flow.streamlets.east.parameters.rate`?"),
+        ("east.rate=3", "did you mean `flow.streamlets.east.parameters.rate`?"),
         ("pairs.retention.time=1 day", "did you mean `flow.topics.pairs.retention.time`?"),
         ("flw.trigger=available-now", "did you mean `flow`?"),
         ("colour=red", "settings begin with `flow.`"),

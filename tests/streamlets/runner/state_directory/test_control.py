@@ -84,7 +84,7 @@ def test_a_number_of_replicas_is_for_one_run(tmp_path: Path) -> None:
         assert scale("x", 2) == "there is no streamlet `x`"
         assert sorted(state.directory.rglob("*")) == before
         assert ask(state, request("upgrade", arguments=("good",)), patience=300).refused == ""
-        assert scale("b", 3) == "the run is being upgraded: scale the new version when it is up"
+        assert scale("b", 3) == "the run is being upgraded: repeat the command when the new version is up"
     scaled = [(e.streamlet, e.replicas) for e in bench.events if isinstance(e, StreamletScaled)]
     assert scaled == [("a", 4), ("b", 4), ("a", None)]
 
@@ -101,7 +101,9 @@ def test_an_upgrade_is_checked_before_anything_is_drained(tmp_path: Path) -> Non
         assert orders.upgrade is not None
         assert (orders.upgrade.arguments, orders.upgrade.reset) == (("good",), ("a.x",))
         assert bench.units["a"].calls == ["start", "drain"]
-        assert ask(state, request("upgrade", arguments=("again",)), patience=300).refused == "the run is ending"
+        assert ask(state, request("upgrade", arguments=("again",)), patience=300).refused == (
+            "the run is being upgraded: repeat the command when the new version is up"
+        )
         assert ask(state, request("stop"), patience=300).refused == ""
         assert orders.upgrade is None
 
