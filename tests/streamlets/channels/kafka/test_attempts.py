@@ -238,7 +238,7 @@ def test_an_interrupted_batch_of_an_outlet_that_was_renamed_is_refused(
     do_at("before-spark-commit", fail, monkeypatch)
     with pytest.raises(Exception, match="interrupted"):
         write("old")
-    with pytest.raises(Exception, match="stored records of `old`, which is no outlet of the query any more"):
+    with pytest.raises(Exception, match="stored records of `old`, which is not an outlet of the query any more"):
         write("new")
     write("old")
     assert ids(bench, "out") == list(range(10))
