@@ -107,7 +107,7 @@ def _read_positive(text: str) -> int:
 
 def _read_time_limit(text: str) -> Duration:
     if not (limit := duration(text)).seconds:
-        raise ValueError("nothing is done in no time; a long one, such as `1000 days`, is no limit")
+        raise ValueError("nothing is done in no time; for no limit, set a long one, such as `1000 days`")
     return limit
 
 

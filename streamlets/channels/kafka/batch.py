@@ -277,6 +277,6 @@ def _require_outlets(decided: Iterable[str], named: Container[str], place: Batch
     if lost:
         raise TopicWriteError(
             f"`{place.streamlet}.{place.query}`: batch {place.batch} was interrupted, and has stored records of "
-            f"`{lost[0]}`, which is not an outlet of the query any more; restore the outlet until the batch is completed, "
-            f"or {REMEDY}"
+            f"`{lost[0]}`, which is not an outlet of the query any more; restore the outlet until the batch is "
+            f"completed, or {REMEDY}"
         )
