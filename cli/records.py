@@ -15,7 +15,7 @@ import click
 from blueprint.wording import counted
 from cli.options import DurationType
 from cli.output.errors import fail
-from cli.state import having_name, names_of, own_of, topics_of
+from cli.state import having_name, names_of, own_of, require_channel, topics_of
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
@@ -120,7 +120,7 @@ def shown_topic(name: str, path: Path, states: Sequence[StateDirectory]) -> tupl
         states: the applications.
 
     Raises:
-        click.UsageError: there is no such topic, or several applications have one.
+        click.UsageError: there is no such topic, its channel is not installed, or several applications have one.
         SystemExit: 1, when the schema of its messages is not known; an error has been printed.
     """
     from blueprint.spelling import suggestion
@@ -135,6 +135,7 @@ def shown_topic(name: str, path: Path, states: Sequence[StateDirectory]) -> tupl
     if matching:
         applications = ", ".join(state.application for state, _ in matching)
         raise click.UsageError(f"{applications} have a topic `{name}` each; choose one with --application")
+    require_channel(name, states)
     names = names_of(topic for _, known in topics for topic in known)
     raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, names)}")
 

@@ -201,17 +201,50 @@ def topics_of(state: StateDirectory, path: Path | None = None) -> tuple[TopicRes
     return stored_topics(state, plan.topics if plan is not None and plan.name == state.application else ())
 
 
+def unreadable_topics(state: StateDirectory) -> list[str]:
+    """Return a line for each channel of the last run that is not installed: its topics cannot be read."""
+    from blueprint.spelling import listing
+    from streamlets.runner.topics import topics_without_channel
+
+    return [
+        f"cannot read {listing(names)}: the channel `{channel}` is not installed"
+        for channel, names in topics_without_channel(state).items()
+    ]
+
+
+def warn_of_unreadable_topics(states: Iterable[StateDirectory]) -> None:
+    """Print on the standard error which topics of applications cannot be read, see `unreadable_topics`."""
+    for state in states:
+        for line in unreadable_topics(state):
+            click.echo(f"{state.application}: {line}", err=True)
+
+
+def require_channel(name: str, states: Iterable[StateDirectory]) -> None:
+    """Require that the channel of a topic is installed, if it is known as a topic of the last run of an application.
+
+    Raises:
+        click.UsageError: it is not installed.
+    """
+    from streamlets.runner.topics import topics_without_channel
+
+    for state in states:
+        for channel, names in topics_without_channel(state).items():
+            if name in names:
+                raise click.UsageError(f"cannot read the topic `{name}`: the channel `{channel}` is not installed")
+
+
 def named_topic(name: str, state: StateDirectory, path: Path | None = None) -> TopicResource:
     """Return the application's topic with a name, or with an id in the blueprint; see `topics_of` for the arguments.
 
     Raises:
-        click.UsageError: it does not exist.
+        click.UsageError: it does not exist, or its channel is not installed.
     """
     from blueprint.spelling import suggestion
 
     topics = topics_of(state, path)
     matching = having_name(name, topics)
     if not matching:
+        require_channel(name, [state])
         raise click.UsageError(f"there is no topic `{name}`; {suggestion(name, names_of(topics))}")
     return matching[0]
 

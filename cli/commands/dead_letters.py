@@ -20,6 +20,8 @@ from cli.state import (
     state_directory,
     state_options,
     topics_of,
+    unreadable_topics,
+    warn_of_unreadable_topics,
     with_running_settings,
 )
 
@@ -57,6 +59,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
 
     states = state_directories(path, state_dir, application)
     counts = {state.application: tallies(_all(topics_of(state, path))) for state in states}
+    warn_of_unreadable_topics(states)
     if form == "json":
         as_data = {
             name: [
@@ -77,9 +80,11 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
         return
     from cli.output.tables import print_table
 
-    for name, application_tallies in counts.items():
+    for state in states:
+        name, application_tallies = state.application, counts[state.application]
         if not application_tallies:
-            click.echo(f"{name}: no dead letters")
+            if not unreadable_topics(state):
+                click.echo(f"{name}: no dead letters")
             continue
         rows = [
             (tally.port, f"{tally.waiting:,}", f"{tally.replayed:,}", timestamp(tally.last.timestamp()), tally.reason)

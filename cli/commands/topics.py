@@ -25,6 +25,8 @@ from cli.state import (
     state_directories,
     state_options,
     topics_of,
+    unreadable_topics,
+    warn_of_unreadable_topics,
     with_running_settings,
 )
 
@@ -61,6 +63,7 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
 
     states = state_directories(path, state_dir, application)
     topics = {state: topics_of(state, path) for state in states}
+    warn_of_unreadable_topics(states)
     if form == "json":
         import json
 
@@ -71,7 +74,8 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
         click.echo(json.dumps(entries, indent=2))
         return
     for state, resources in topics.items():
-        _print_table(state.application, [topic.summary() for topic in resources])
+        if resources or not unreadable_topics(state):
+            _print_table(state.application, [topic.summary() for topic in resources])
         for difference in differences_of(resources):
             click.echo(difference.line)
 

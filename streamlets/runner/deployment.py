@@ -32,7 +32,7 @@ from streamlets.runner.checkpoints.checkpoint import checkpoints_in, latest
 from streamlets.runner.checkpoints.state_columns import recorded_logic, state_of, windows_of
 from streamlets.runner.events.status_file import read_status
 from streamlets.runner.state_directory.directory import StateDirectory, StateError
-from streamlets.runner.topics import stored_topics
+from streamlets.runner.topics import stored_topics, topics_without_channel
 from streamlets.storage.files import write_atomically
 
 _VERSION_DIGITS = 12
@@ -146,9 +146,11 @@ def last_change(state: StateDirectory) -> VersionChange | None:
 def holds_state(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> bool:
     """Return whether a state directory has a checkpoint of a query, or records, which a change could lose.
 
-    For the arguments see `deployed`.
+    Topics whose channel is not installed may have records. For the arguments see `deployed`.
     """
-    return bool(checkpoints_in(state.checkpoints)) or any(_written(topic) for topic in stored_topics(state, plans))
+    if checkpoints_in(state.checkpoints) or topics_without_channel(state):
+        return True
+    return any(_written(topic) for topic in stored_topics(state, plans))
 
 
 def as_run(

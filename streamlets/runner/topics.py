@@ -34,9 +34,21 @@ def channels_of(plan: ApplicationPlan, state: StateDirectory) -> dict[str, Chann
 
 
 def stored_channels(state: StateDirectory) -> dict[str, Channel]:
-    """Return the channels of the application that last ran on a state directory, and the default one, by name."""
+    """Return the channels of the application that last ran on a state directory, and the default one, by name.
+
+    Channels that are not installed are not among them, see `topics_without_channel`.
+    """
     names = {DEFAULT, *(channel for channel, _, _ in _described_topics(state))}
     return {name: CHANNEL_TYPES[name].open(state.topics) for name in sorted(names) if name in CHANNEL_TYPES}
+
+
+def topics_without_channel(state: StateDirectory) -> dict[str, tuple[str, ...]]:
+    """Return the names of the topics that the application had when it last ran, by channel, of channels that are not
+    installed. Whether they exist, and what is in them, is not known."""
+    missing: dict[str, list[str]] = {}
+    for channel, name, _ in sorted(_described_topics(state)):
+        missing.setdefault(channel, []).append(name)
+    return {channel: tuple(names) for channel, names in missing.items() if channel not in CHANNEL_TYPES}
 
 
 def stored_topics(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> tuple[TopicResource, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -234,6 +235,22 @@ def test_a_descriptor_without_checkpoints_and_records_is_nothing_to_continue(sho
         directory.rename(shop.directory / directory.name)
     shop.become(_BLUEPRINT.replace("COPY", "twin"))
     assert shop.run().code == 0
+
+
+@pytest.mark.parametrize("queries", [True, False])
+def test_a_topic_of_a_channel_that_is_not_installed_is_compared(shop: Shop, *, queries: bool) -> None:
+    """Its records cannot be read, and on another channel they would all be written again."""
+    shop.run()
+    if not queries:  # as of spouts
+        shutil.rmtree(shop.state.checkpoints)
+    described = json.loads(shop.state.descriptor_file.read_text())
+    described["topics"]["rows"]["channel"] = "ledger"
+    shop.state.descriptor_file.write_text(json.dumps(described))
+    result = shop.run()
+    assert (result.code, shop.runs) == (2, 1)
+    assert "error[change-topic-moved]" in result.err
+    assert "--allow state-loss" in result.err
+    assert shop.run("--allow", "state-loss").code == 0
 
 
 def test_fresh_compares_with_nothing(shop: Shop) -> None:

@@ -55,6 +55,25 @@ def test_topics_that_were_deleted_are_not_listed(flow: Flow, state: Path) -> Non
     assert (result.code, result.out) == (0, "app: no topics yet\n")
 
 
+def test_topics_of_a_channel_that_is_not_installed_are_named(flow: Flow, state: Path) -> None:
+    """A package that was removed hides its topics; they are not missing."""
+    descriptor = {"topics": {"moves": {"name": "shop-moves", "channel": "ledger"}}}
+    (state / "app" / "descriptor.json").write_text(json.dumps(descriptor))
+    (state / "app" / "lock").touch()
+    line = "app: cannot read `shop-moves`: the channel `ledger` is not installed\n"
+    result = flow("topics", "--state-dir", str(state))
+    assert (result.code, result.err, "records" in result.out) == (0, line, True)
+    shutil.rmtree(state / "app" / "topics")
+    result = flow("topics", "--state-dir", str(state))
+    assert (result.code, result.out, result.err) == (0, "", line)
+    result = flow("dead-letters", "--state-dir", str(state))
+    assert (result.code, result.out, result.err) == (0, "", line)
+    for arguments in (["tail", "shop-moves"], ["topics", "purge", "shop-moves", "--all", "--yes"]):
+        result = flow(*arguments, "--state-dir", str(state))
+        assert result.code == 2
+        assert "cannot read the topic `shop-moves`: the channel `ledger` is not installed" in result.err
+
+
 def test_topics_as_data(flow: Flow, state: Path) -> None:
     """`--format json` has records, bytes and writers by application."""
     result = flow("topics", "--state-dir", str(state), "--format", "json")
