@@ -199,7 +199,9 @@ class Observer:
 
 
 def observing(observer: Observer, log: Callable[[Exception], None]) -> AbstractContextManager[None]:
-    """Measure every few seconds, in a thread, until the context is left.
+    """Measure every few seconds, in a thread, until the context is left, and once more then.
+
+    The last measurement is what the status shows after the run: it includes what units have committed as they ended.
 
     Arguments:
         log: takes the exceptions of a measurement; the next one may succeed.
@@ -211,4 +213,4 @@ def observing(observer: Observer, log: Callable[[Exception], None]) -> AbstractC
         except Exception as error:  # noqa: BLE001 - the run goes on without it; the next look may succeed
             log(error)
 
-    return repeating(look, name="observer", interval=EVERY, delay=EVERY)
+    return repeating(look, name="observer", interval=EVERY, delay=EVERY, at_end=True)

@@ -11,7 +11,7 @@ _END_TIMEOUT = 10.0
 
 @contextmanager
 def repeating(
-    work: Callable[[threading.Event], None], *, name: str, interval: float, delay: float = 0.0
+    work: Callable[[threading.Event], None], *, name: str, interval: float, delay: float = 0.0, at_end: bool = False
 ) -> Iterator[None]:
     """Repeat work in a daemon thread until the context is left.
 
@@ -23,6 +23,7 @@ def repeating(
         name: the name of the thread.
         interval: seconds between the end of one call and the start of the next.
         delay: seconds before the first call.
+        at_end: whether to call it once more when the context is left.
     """
     stopping = threading.Event()
 
@@ -31,6 +32,8 @@ def repeating(
         while not stopping.wait(wait):
             work(stopping)
             wait = interval
+        if at_end:
+            work(stopping)
 
     thread = threading.Thread(target=repeat, name=name, daemon=True)
     thread.start()

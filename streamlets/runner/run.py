@@ -196,6 +196,8 @@ def run(
                     code, reason, clean = supervision.run()
             finally:
                 hosts.stop()
+            for event in take_events(inbox):  # what is known only after the end
+                events.publish(event)
             if clean and (left := resources.release(lambda: cause_of_end(inbox))):
                 code, reason = FAILED, left
         except _StoppedTwiceError:
@@ -308,6 +310,8 @@ class _Supervision:
             observer = Observer(on_spark(plan), options.state, lambda: self.events.status, self.inbox.put, time.time)
             with observing(observer, lambda error: self.log.failure(UnitId(plan.name, "observer"), text_of(error))):
                 reason = self._watch(supervisor)
+        for event in take_events(self.inbox):  # the last measurements
+            self.events.publish(event)
         if options.bounded or supervisor.completed:
             self._report_rows_in_state(supervisor.units)
         if supervisor.failed:

@@ -64,17 +64,15 @@ def waits_for_ever(draft: Draft) -> Iterator[Diagnostic]:
         endless = [ref for ref in inlet.producers if not ends.may_end(ref)] if inlet.settings.sequential else []
         if not endless or _cyclic(draft, inlet):
             continue  # a cycle is reported by another rule
-        remedy = (
-            f"set `flow.streamlets.{endless[0]}.{ends.remedy(endless[0])}`; or remove `{inlet.key}` and process all "
-            "available data in order with `flow run --available-now`"
-        )
+        origins = tuple(dict.fromkeys(origin for ref in endless for origin in ends.origins(ref)))
+        in_order = f"remove `{inlet.key}` and process all available data in order with `flow run --available-now`"
         yield finding(
             "inlet-waits-for-ever",
             f"`{inlet.path}` waits for the end of {listing(endless)}, which only a request ends",
             inlet.place,
-            causes=(f"`{endless[0]}` {ends.reason(endless[0])}",),
-            help=(remedy,),
-            streamlets=(inlet.streamlet, *endless),
+            causes=tuple(f"`{origin}` {ends.reason(origin)}" for origin in origins),
+            help=("; or ".join([*ends.remedy(origins), in_order]),),
+            streamlets=(inlet.streamlet, *dict.fromkeys([*endless, *origins])),
             topics=(inlet.topic,),
         )
 

@@ -15,7 +15,7 @@ from streamlets.channels.base import TopicResource
 from streamlets.ingress.batch_sources.author_call import Call
 from streamlets.ingress.batch_sources.context import Discovering, SourceContext
 from streamlets.ingress.batch_sources.cursor import TaskCursor, TaskOffset
-from streamlets.ingress.batch_sources.failure_warnings import failure_warnings
+from streamlets.ingress.batch_sources.failure_warnings import ABANDONED, BOUNDED_ATTEMPTS, GIVEN_UP, failure_warnings
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
 from streamlets.ingress.batch_sources.requests import RetryRequest, retry_requests
 from streamlets.ingress.batch_sources.task_states import FailedTasks, read_upto
@@ -35,14 +35,6 @@ from streamlets.spark.failure import Failure, failure_of, text_of
 
 HOST = "discovery"
 """The name of the host, and of the part of a streamlet."""
-
-_BOUNDED_ATTEMPTS = 4
-"""How often a discovery is tried in a bounded run, which must end."""
-
-_ABANDONED = "the tasks that it has found are read; it runs again at the next start"
-_GIVEN_UP = (
-    "a bounded run does not try again; the tasks that it has found are read, and it runs again at the next start"
-)
 
 _LOOK_EVERY = 0.5
 """Seconds between two looks at the checkpoint and at requests, while no discovery is triggered."""
@@ -91,17 +83,21 @@ class DiscoveryUnit:
 
     def drain(self) -> None:
         """End; a running discovery is interrupted by its next task, and runs again at the next start."""
-        if self._current is not None:
+        if (current := self._current) is not None:
             self._abandon()
-            self._current.end()
+            current.end()
 
     def stop(self) -> None:
         """End at once: a discovery that does not end is abandoned, and its tasks are refused."""
-        current = self._current
-        if current is not None:
+        if (current := self._current) is not None:
             self._abandon()
             current.end()
             current.report_end()
+
+    def measure(self) -> None:
+        """Report its tasks after the end of the run, when their batches are committed."""
+        if self._current is not None:
+            self._current.measure_last()
 
     def kill(self) -> None:
         """Do nothing: `stop` reports the end at once."""
@@ -122,7 +118,7 @@ class DiscoveryUnit:
         self.update(failure=reason)
         self._abandon()
         current.end()
-        current.report_end(Failure(reason, fatal=_ABANDONED))
+        current.report_end(Failure(reason, fatal=ABANDONED))
 
     def _abandon(self) -> None:
         """Have the query of a bounded run wait for no further task."""
@@ -142,13 +138,12 @@ class DiscoveryUnit:
             reason = self._context.secrets.masked(f"{type(error).__name__}: {error}")
             self.update(failure=reason, running=None)
             self._failures += 1
-            final = self.in_bounded_run and (
-                self._failures >= _BOUNDED_ATTEMPTS or not may_restart(self.retry, self._failures - 1)
-            )
+            given_up = self._failures >= BOUNDED_ATTEMPTS or not may_restart(self.retry, self._failures - 1)
+            final = self.in_bounded_run and given_up
             if final:
                 self._abandon()
             frames = failure_of(error, building=False).frames
-            current.report_end(Failure(reason, frames, fatal=_GIVEN_UP if final else ""))
+            current.report_end(Failure(reason, frames, fatal=GIVEN_UP if final else ""))
         else:
             current.report_end()
 
@@ -182,10 +177,8 @@ class DiscoveryUnit:
         """Return the triggerer, initialised; it calls `fail` if a thread of it raises."""
         discovery: Any = self._plan.parameters["discovery"]
         triggerer = make_triggerer(discovery["triggerer"])
-        directory = Path(self._plan.directory)
-        context = TriggererContext(
-            streamlet=self._plan.ref, directory=directory, clock=self._clock, fail=fail, secrets=self._context.secrets
-        )
+        ref, directory, secrets = self._plan.ref, Path(self._plan.directory), self._context.secrets
+        context = TriggererContext(streamlet=ref, directory=directory, clock=self._clock, fail=fail, secrets=secrets)
         triggerer.init(discovery.get("config", {}), context)
         return triggerer
 
@@ -321,8 +314,9 @@ class _Discovery:
             writer.close()
             if not unit.bounded:
                 self._measure(writer)
-            else:  # nobody measures the backlog from here on
-                unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": None})))
+            else:  # nobody measures the backlog from here on, until the run has ended
+                tasks = OpenTasks(failed=self._reported_counts[-1])
+                unit.report(Seen(UnitMeasured(time.time(), unit.id, {"tasks": None}, tasks=tasks)))
             if source is not None:
                 source.close()
 
@@ -372,6 +366,12 @@ class _Discovery:
             yield
         finally:
             self.call = Call()
+
+    def measure_last(self) -> None:
+        """Report how many tasks were discovered and read in all."""
+        if self._writer is not None:
+            self._reported_counts, self._cursor = (self._writer.next, -1, 0), self._unit.cursor()
+            self._measure(self._writer)
 
     def _retry(self, writer: TaskWriter) -> None:
         """Discover failed tasks again, as requested. A request is removed once its task is stored."""

@@ -1,4 +1,4 @@
-"""Warnings about tasks that have failed for good."""
+"""Failures of discoveries and tasks for good: their consequences, and warnings about them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from streamlets.ingress.batch_sources.tasks import QUERY
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitWarned
 from streamlets.spark.failure import failure_of_text
+
+BOUNDED_ATTEMPTS = 4
+"""How often a discovery is tried in a bounded run, which must end."""
+
+ABANDONED = "the tasks that it has found are read; it runs again at the next start"
+GIVEN_UP = "a bounded run does not try again; the tasks that it has found are read, and it runs again at the next start"
+"""What follows after a discovery that was abandoned, or is not tried again."""
 
 _MOST_WARNINGS = 5
 """How many failed tasks of one batch are reported by themselves."""

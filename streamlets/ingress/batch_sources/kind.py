@@ -48,6 +48,10 @@ class DiscoveryHost:
                 self._context.log(unit.id, text_of(error))
 
     def stop(self) -> None:
-        """Stop all discoveries, also one that does not end."""
+        """Stop all discoveries, also one that does not end, and report which tasks are left."""
         for unit in self.units:
             unit.stop()
+            try:
+                unit.measure()
+            except Exception as error:  # noqa: BLE001 - as above
+                self._context.log(unit.id, text_of(error))

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +27,7 @@ from streamlets.contract.types import arrow_schema
 from streamlets.ingress.batch_sources.context import SourceContext
 from streamlets.ingress.batch_sources.cursor import TaskOffset
 from streamlets.ingress.batch_sources.discovery import DiscoveryUnit
+from streamlets.ingress.batch_sources.kind import DiscoveryHost
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, read_progress
 from streamlets.ingress.batch_sources.requests import request_retry
 from streamlets.ingress.batch_sources.tasks import Task
@@ -182,6 +184,7 @@ class Run:
             log=lambda unit, text: self.logged.append((unit, text)), print_line=self.lines.append,
         )  # fmt: skip
         self.unit = DiscoveryUnit(plan, topic, context, 1, letters=letters)
+        self.host = DiscoveryHost(replace(context, plan=replace(application, streamlets=())))
 
     def start(self, number: int = 1) -> None:
         """Start the unit, and wait until its triggerer has started."""
@@ -207,6 +210,11 @@ class Run:
             return reached()
 
         wait_until(checked, 60, "the check has an effect")
+
+    def tasks(self) -> OpenTasks | None:
+        """Return the open tasks as reported last."""
+        measured = [f.event for f in self.facts if isinstance(f, Seen) and isinstance(f.event, UnitMeasured)]
+        return next((event.tasks for event in reversed(measured) if event.tasks is not None), None)
 
     @property
     def warnings(self) -> list[str]:
@@ -274,6 +282,30 @@ def test_a_finite_source_completes_after_one_discovery(tmp_path: Path, topic: To
     assert run.values() == ["a", "boom", "b"] and ByHand.started[-1].stopped
     measured = [f.event for f in run.facts if isinstance(f, Seen) and isinstance(f.event, UnitMeasured)]
     assert measured[-1].backlog == {"tasks": None}  # nobody measures it any more
+
+
+@pytest.mark.parametrize("finite", [True, False])
+def test_no_task_waits_after_the_end(tmp_path: Path, topic: TopicResource, *, finite: bool) -> None:
+    """The query reads on when the discovery has ended. Its last batch counts when the host is stopped."""
+    run = Run(tmp_path, topic, finite=finite, end="when-producers-end")
+    run.host.units = (run.unit,)
+    run.start()
+    assert run.trigger("a b c")
+    wait_until(lambda: run.tasks() != OpenTasks(), 60, "tasks wait")
+    if not finite:
+        run.unit.drain()
+    assert run.ended() is None
+    if finite:
+        assert run.tasks() == OpenTasks()  # nobody measures it meanwhile
+    run.commit(1)
+    run.host.stop()
+    left = run.tasks()
+    assert left is not None and left.oldest is not None  # the third one
+    run.commit(2)
+    run.host.stop()
+    assert run.tasks() == OpenTasks()
+    measured = [f.event for f in run.facts if isinstance(f, Seen) and isinstance(f.event, UnitMeasured)]
+    assert measured[-1].backlog == {"tasks": 0}
 
 
 def test_a_trigger_discovers(run: Run) -> None:

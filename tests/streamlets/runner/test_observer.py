@@ -17,7 +17,7 @@ from streamlets.runner.events.run_events import RunStarted
 from streamlets.runner.events.status import RunningBatch, RunStatus, State, UnitId, UnitStatus
 from streamlets.runner.events.status_json import to_json
 from streamlets.runner.events.unit_events import BatchStuck, UnitChanged, UnitMeasured, UnitOverdue, UnitProgressed
-from streamlets.runner.observer import Observer
+from streamlets.runner.observer import Observer, observing
 from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Fact, Overlong, Seen
 from tests.streamlets.channels.topics import READING, add, made, topic_plan
@@ -135,6 +135,17 @@ def test_the_backlog_of_an_inlet_that_starts_with_the_latest_records(tmp_path: P
     assert run.look().backlog == {}
     written(state.checkpoints, "mean.out", {0: {"in": position(run.topic, 2)}}, -1)
     assert run.look().backlog == {"in": 20}
+
+
+def test_the_last_measurement_is_after_the_end(run: Run) -> None:
+    """What a unit has committed, or a producer has written, as it ended is in the backlog that is kept."""
+    run.is_in("stopped")
+    with observing(run.observer, lambda error: pytest.fail(str(error))):
+        written(run.state.checkpoints, "mean.out", {0: {"in": position(run.topic, 2)}}, 0)
+        add(run.topic, 3, range(5))
+    (seen,) = run.facts
+    assert isinstance(seen, Seen) and isinstance(seen.event, UnitMeasured)
+    assert seen.event.backlog == {"in": 25}
 
 
 def test_a_running_batch_has_an_age(run: Run) -> None:
