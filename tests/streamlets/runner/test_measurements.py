@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from streamlets.runner import run as running
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.record_events import RowsLate
 from streamlets.runner.events.status import RunStatus, UnitId
+from streamlets.runner.events.status_file import read_status
 from streamlets.runner.events.unit_events import UnitMeasured, UnitProgressed
 from streamlets.runner.events.view import View
 from streamlets.runner.hosts import HostContext
 from streamlets.runner.run import RunOptions
 from streamlets.runner.state_directory.directory import StateDirectory
-from streamlets.runner.supervision.facts import Ended, Progressed, Started
+from streamlets.runner.supervision.facts import Ended, Progressed, Seen, Started
 from tests.streamlets.channels.topics import READING, add, made, topic_plan
 from tests.streamlets.runner.hosts import hosts_of
 from tests.streamlets.runner.supervision.bench import Fake
@@ -36,6 +38,7 @@ class Run:
         self.state = StateDirectory(directory, "plant")
         self.events: list[Event] = []
         self.emitted = threading.Event()
+        self.at_end: Callable[[], None] = lambda: None
 
     def until(self, kind: type[Event]) -> None:
         """Run until an event of this kind was emitted."""
@@ -70,6 +73,7 @@ class Run:
 
         def end(run: int) -> None:
             self.emitted.wait(PATIENCE)
+            self.at_end()
             report(Ended(MEAN, run))
 
         class Unit(Fake):
@@ -78,7 +82,10 @@ class Run:
                 report(Progressed(run, UnitProgressed(1.0, MEAN, 0, 10, late=3)))
                 threading.Thread(target=end, args=(run,), daemon=True).start()
 
-        return hosts_of(Unit(MEAN, bounded=True))
+        def stop() -> None:
+            report(Seen(UnitMeasured(2.0, MEAN, {"tasks": 7})))
+
+        return hosts_of(Unit(MEAN, bounded=True), stop=stop)
 
 
 @pytest.fixture
@@ -102,3 +109,14 @@ def test_the_backlog_is_measured_while_the_run_goes_on(run: Run, monkeypatch: py
     add(made(run.state.topics), 0, range(10))
     run.until(UnitMeasured)
     assert {"in": 10} in [event.backlog for event in run.events if isinstance(event, UnitMeasured)]
+
+
+def test_what_is_measured_after_the_end_is_kept(run: Run) -> None:
+    """The records that a topic has when all units have ended, and what hosts report when they stop."""
+    topic = made(run.state.topics)
+    add(topic, 0, range(10))
+    run.at_end = lambda: add(topic, 1, range(10, 14))
+    run.until(RowsLate)
+    written = read_status(run.state.status_file)
+    assert written is not None
+    assert written.status.units[MEAN].backlog == {"in": 14, "tasks": 7}
