@@ -64,17 +64,26 @@ def waits_for_ever(draft: Draft) -> Iterator[Diagnostic]:
         endless = [ref for ref in inlet.producers if not ends.may_end(ref)] if inlet.settings.sequential else []
         if not endless or _cyclic(draft, inlet):
             continue  # a cycle is reported by another rule
-        origins = tuple(dict.fromkeys(origin for ref in endless for origin in ends.origins(ref)))
+        origins: dict[str, str] = {}
+        for ref in endless:
+            origins |= {origin: ref for origin in ends.origins(ref) if origin not in origins}
         in_order = f"remove `{inlet.key}` and process all available data in order with `flow run --available-now`"
         yield finding(
             "inlet-waits-for-ever",
             f"`{inlet.path}` waits for the end of {listing(endless)}, which only a request ends",
             inlet.place,
-            causes=tuple(f"`{origin}` {ends.reason(origin)}" for origin in origins),
+            causes=tuple(_cause(ref, origin, ends.reason(origin)) for origin, ref in origins.items()),
             help=("; or ".join([*ends.remedy(origins), in_order]),),
             streamlets=(inlet.streamlet, *dict.fromkeys([*endless, *origins])),
             topics=(inlet.topic,),
         )
+
+
+def _cause(producer: str, origin: str, reason: str) -> str:
+    """Return why a producer does not end, because of itself or of a streamlet before it."""
+    return (
+        f"`{producer}` {reason}" if producer == origin else f"`{producer}` ends only after `{origin}`, which {reason}"
+    )
 
 
 def waits_for_nothing(draft: Draft) -> Iterator[Diagnostic]:

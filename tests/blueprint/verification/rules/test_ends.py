@@ -206,7 +206,7 @@ def test_the_cause_is_the_first_streamlet_that_goes_on(project: Project) -> None
         "set `flow.streamlets.first.end = on-request`, or use the triggerer `immediate` for `first`",
     )
     assert (inlet.code, inlet.streamlets) == (FOR_EVER, ("last", "between", "first"))
-    assert inlet.causes[0].startswith("`first` goes on discovering tasks")
+    assert inlet.causes[0].startswith("`between` ends only after `first`, which goes on discovering tasks")
     assert inlet.help[0].startswith("use the triggerer `immediate` for `first`; or remove `sequential`")
 
 
