@@ -112,7 +112,7 @@ class Ends:
     def origins(self, ref: str) -> tuple[str, ...]:
         """Return the streamlets because of which one does not end: itself, or the first ones before it that go on.
 
-        The first streamlet of a cycle stands for those of the cycle.
+        The first streamlet of a cycle stands for the whole cycle.
         """
         origins, in_cycles = [], set[str]()
         for other in self._endless_until(ref):
