@@ -49,9 +49,14 @@ class ChannelBench:
         """The settings of every topic by their keys, such as the address of a server."""
         return {}
 
+    @property
+    def topics(self) -> Path:
+        """The directory for topics."""
+        return self.directory / "topics"
+
     def open(self) -> Channel:
         """Return the channel as another process would open it."""
-        return self.type.open(self.directory / "topics")
+        return self.type.open(self.topics)
 
     def plan(self, id: str, *, managed: bool = True, options: Mapping[str, object] | None = None) -> TopicPlan:
         """Return the plan of a topic, whose name no other test uses.

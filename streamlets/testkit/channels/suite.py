@@ -12,12 +12,13 @@ from streamlets.testkit.channels.bench import ChannelBench, QueryBench
 from streamlets.testkit.channels.queries import QueryTests
 from streamlets.testkit.channels.topics import TopicTests
 from streamlets.testkit.channels.traits import TraitTests
+from streamlets.testkit.channels.writers import WriterTests
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class ChannelSuite(TopicTests, TraitTests, QueryTests):
+class ChannelSuite(TopicTests, WriterTests, TraitTests, QueryTests):
     """The conformance suite, for a subclass whose `channel` is a `ChannelType`.
 
     Tests with queries have the marker `spark`. The others need neither Spark nor Java.
