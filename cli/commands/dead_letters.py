@@ -172,6 +172,7 @@ def replay(
     plan = _plan(path, conf, state)
     outlets = _outlets(plan, state, topics)
     next(_named(name, topics))  # Raises an error when there is none.
+    _check_deletion(state)
     outdated = _outdated(plan, state)
     results = []
     for topic in _letter_topics(topics):
@@ -186,11 +187,52 @@ def replay(
                         f"{state.application} is running a version that cannot read these records: {outdated[port]}",
                         "upgrade it to this version with `flow upgrade`, then replay",
                     )
+            if not dry_run:
+                _create_missing(plan, state, send(topic, outlets, wanted, dry=True).records, outlets)
             results.append(send(topic, outlets, wanted, dry=dry_run))
         except (TopicLostError, TopicWriteError, OSError) as error:
             fail(str(error), "run the command again to replay the rest")
     _report(name, results, form, dry=dry_run)
     raise SystemExit(1 if any(result.broken or result.homeless for result in results) else 0)
+
+
+def _check_deletion(state: StateDirectory) -> None:
+    """Require that no topic is about to be deleted with the records that are written to it.
+
+    Raises:
+        SystemExit: 1, when a deletion was begun and is not complete.
+    """
+    from streamlets.runner.resources.deletion import is_begun
+
+    if is_begun(state):
+        fail(
+            f"the deletion of the topics of {state.application} was begun and is not complete; nothing was replayed",
+            "complete it with `flow run --resources delete-only`, then replay",
+        )
+
+
+def _create_missing(plan: ApplicationPlan, state: StateDirectory, ports: Iterable[str], outlets: Outlets) -> None:
+    """Create the topics that letters are replayed to, if they were deleted after a clean end.
+
+    A topic of the version that last ran is not created: without its records, its readers could not continue.
+
+    Arguments:
+        plan: the application.
+        state: its state directory.
+        ports: the ports with letters to replay.
+        outlets: the outlets of these ports.
+
+    Raises:
+        TopicLostError, TopicWriteError, OSError: a topic cannot be created.
+    """
+    from streamlets.runner.deployment import described
+    from streamlets.runner.topics import contracts_of_writers
+
+    last = described(state)
+    for id in dict.fromkeys(outlets.plans[port].topic for port in ports):
+        topic = outlets.topic(plan.topic(id).name)
+        if topic.plan.managed and (last is None or id not in last.topics) and not topic.exists():
+            topic.create(contracts_of_writers(plan, id))
 
 
 def _report(name: str, results: Sequence[Replayed], form: str, *, dry: bool) -> None:

@@ -122,6 +122,7 @@ def run(
     continue, and 2 if the blueprint or the arguments are wrong or the state of the last run cannot be continued.
     """
     from cli.runs.process import ThisRun, arguments_of
+    from cli.runs.resources import check_fresh, note_sinks
     from cli.verification.continuation import Continuation, lost_queries
     from streamlets.runner.run import RunOptions
     from streamlets.runner.views import ViewContext
@@ -137,7 +138,9 @@ def run(
     mode = resources or plan.settings.resources
     state = continuation.state(plan)
     if fresh:
-        _check_fresh(plan, state, mode, yes)
+        check_fresh(plan, state, mode, yes)
+    if mode == "standard":
+        note_sinks(plan)
     further = views if ui is None else (*views, f"ui={ui}")
     shown = _views(form, further, ViewContext(plan=plan, state=state, bounded=available_now))
     this_run = ThisRun(_options(click.get_current_context().params, state), environment=environment)
@@ -254,34 +257,6 @@ def _options(parameters: Mapping[str, Any], state: StateDirectory) -> tuple[str,
         *("--format", parameters["form"]),
         *(argument for view in parameters["views"] for argument in ("--view", view)),
         *(("--ui", str(parameters["ui"])) if parameters["ui"] is not None else ()),
-    )
-
-
-def _check_fresh(plan: ApplicationPlan, state: StateDirectory, mode: str, yes: bool) -> None:
-    """Ask before all state is deleted, and print what is kept.
-
-    Raises:
-        click.UsageError: the standard input is not a terminal, or the run would not create the topics again.
-    """
-    if mode == "skip":
-        raise click.UsageError("--fresh deletes topics, and with --resources skip the run does not create them again")
-    if not yes and state.holds_anything():
-        if not sys.stdin.isatty():
-            raise click.UsageError(f"--fresh deletes {state.topics} and {state.checkpoints}; add --yes to confirm")
-        click.confirm(f"Delete all topics and checkpoints in {state.directory}?", abort=True, err=True)
-    if note := _kept(plan):
-        click.echo(note, err=True)
-
-
-def _kept(plan: ApplicationPlan) -> str:
-    """Return which topics --fresh does not delete, because servers store them; "" for none."""
-    names = [f"`{topic.name}`" for topic in plan.topics if topic.location]
-    if not names:
-        return ""
-    return (
-        f"note: --fresh keeps the records of topics that servers store: {', '.join(names)}; inlets read them again "
-        "unless `starting = latest`; to begin without them, stop the application, run "
-        "`flow topics purge NAME --all --force` for each of them, and start it with --fresh again"
     )
 
 

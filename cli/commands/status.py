@@ -139,6 +139,7 @@ def _print(state: StateDirectory, current: CurrentStatus, ports: Sequence[PortSt
     if current.written is None or not current.written.status.order:
         return
     from cli.output.ports import print_ports
+    from streamlets.runner.deployment import last_run
 
     status, live = current.written.status, current.alive
     now = time.time() if live else current.written.time
@@ -146,7 +147,7 @@ def _print(state: StateDirectory, current: CurrentStatus, ports: Sequence[PortSt
     if ports is None:
         _print_streamlets(state, status, now, live=live)
     else:
-        print_ports(ports, now)
+        print_ports(ports, now, known=last_run(state) is not None)
     if live:
         _print_executors(status, now)
     _print_causes(status, now)

@@ -37,20 +37,27 @@ def ports_in(
         now: the current time in seconds since the epoch.
     """
     from streamlets.runner.checkpoints.checkpoint import checkpoints_in
-    from streamlets.runner.deployment import described
+    from streamlets.runner.deployment import last_run
     from streamlets.runner.ports import acknowledged_positions, ports_of
 
-    application = described(state)
+    application = last_run(state)
     if application is None:
         return ()
     acknowledged = acknowledged_positions(application, checkpoints_in(state.checkpoints), topics)
     return ports_of(status, application, acknowledged, now, live=live)
 
 
-def print_ports(ports: Sequence[PortStatus], now: float) -> None:
-    """Print a line for each port; columns without content are omitted."""
+def print_ports(ports: Sequence[PortStatus], now: float, *, known: bool) -> None:
+    """Print a line for each port; columns without content are omitted.
+
+    Arguments:
+        ports: the ports.
+        now: the time of the status in seconds since the epoch.
+        known: whether the description of the application is known, which has its ports.
+    """
     if not ports:
-        click.echo("no streamlet has an inlet or an outlet")
+        unknown = "the ports are not known any more: the resources of the last run were deleted"
+        click.echo("no streamlet has an inlet or an outlet" if known else unknown)
         return
     rows = [_cells(port, now) for port in ports]
     shown = [index for index, name in enumerate(_COLUMNS) if name in _LEFT[:3] or any(row[index] for row in rows)]

@@ -1,15 +1,17 @@
-"""`flow run --resources create-only` and `delete-only`: the resources of an application without a run."""
+"""What `flow run` says about resources before it starts, and `--resources create-only` and `delete-only`."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from blueprint.wording import counted, listing
 from cli.output.errors import fail
 from cli.state import require_own
 
@@ -90,11 +92,84 @@ def delete_resources(app: Application, yes: bool, form: str) -> NoReturn:
             _confirm(state, outcomes)
         with state.locked():
             deleted = _delete(plan, state, form)
+        for outcome, topic in found if yes else ():
+            if topic is None and outcome.result == "kept":
+                _print(outcome, form)
     except StateError as error:
         fail(str(error), error.help)
     if not deleted:
         fail("not everything could be deleted", "correct the causes above, then call the command again to continue")
     raise SystemExit(0)
+
+
+def check_fresh(plan: ApplicationPlan, state: StateDirectory, mode: str, yes: bool) -> None:
+    """Ask before all state is deleted, and print what is lost with it, and what is kept.
+
+    Arguments:
+        plan: the application.
+        state: its state directory.
+        mode: the value of `--resources`.
+        yes: do not ask.
+
+    Raises:
+        click.UsageError: the standard input is not a terminal, or the run would not create the topics again.
+    """
+    if mode == "skip":
+        raise click.UsageError("--fresh deletes topics, and with --resources skip the run does not create them again")
+    if letters := _letters_deleted(plan, state):
+        waiting = counted(letters, "dead letter that waits", "dead letters that wait")
+        click.echo(f"note: --fresh deletes {waiting}, which `flow dead-letters` shows", err=True)
+    if not yes and state.holds_anything():
+        if not sys.stdin.isatty():
+            raise click.UsageError(f"--fresh deletes {state.topics} and {state.checkpoints}; add --yes to confirm")
+        click.confirm(f"Delete all topics and checkpoints in {state.directory}?", abort=True, err=True)
+    if note := _kept(plan):
+        click.echo(note, err=True)
+
+
+def _letters_deleted(plan: ApplicationPlan, state: StateDirectory) -> int:
+    """Return the number of dead letters that wait and that --fresh deletes, as far as topics can be read."""
+    from streamlets.runner.dead_letters.letters import waiting_letters
+    from streamlets.runner.resources.outcome import ERRORS
+    from streamlets.runner.topics import stored_channels, stored_topics
+
+    external, number = {topic.name for topic in plan.topics if not topic.managed}, 0
+    with suppress(*ERRORS):
+        local = {name for name, channel in stored_channels(state).items() if channel.topics() is not None}
+        for topic in stored_topics(state):
+            if topic.plan.channel in local and topic.plan.name not in external:
+                with suppress(*ERRORS):
+                    number += waiting_letters(topic)
+    return number
+
+
+def note_sinks(plan: ApplicationPlan) -> None:
+    """Say which sinks the next run will not write, if the run deletes their checkpoints.
+
+    Arguments:
+        plan: the application.
+    """
+    from streamlets.runner.resources.deletion import refusing_sinks
+
+    if streamlets := refusing_sinks(plan):
+        click.echo(
+            "note: after a clean end, --resources standard deletes the checkpoints of sinks, but not what they have "
+            f"written; the next run of {listing(streamlets)} then refuses to append all records again, until the "
+            "option `existing` of the sink is `append`, or `replace` for files",
+            err=True,
+        )
+
+
+def _kept(plan: ApplicationPlan) -> str:
+    """Return which topics --fresh does not delete, because servers store them; "" for none."""
+    names = [f"`{topic.name}`" for topic in plan.topics if topic.location]
+    if not names:
+        return ""
+    return (
+        f"note: --fresh keeps the records of topics that servers store: {', '.join(names)}; inlets read them again "
+        "unless `starting = latest`; to begin without them, stop the application, run "
+        "`flow topics purge NAME --all --force` for each of them, and start it with --fresh again"
+    )
 
 
 def _verified(app: Application) -> tuple[ApplicationPlan, StateDirectory]:
@@ -131,7 +206,7 @@ def _confirm(state: StateDirectory, outcomes: Sequence[Outcome]) -> None:
             click.echo(title, err=True)
         for outcome in some:
             detail = f" ({masked(outcome.detail)})" if outcome.detail else ""
-            click.echo(f"  {outcome.resource} {outcome.name}{detail}", err=True)
+            click.echo(f"  {outcome.resource} {masked(outcome.name)}{detail}", err=True)
     if not sys.stdin.isatty():
         raise click.UsageError("nothing was deleted; add --yes to confirm")
     click.confirm(
@@ -143,5 +218,5 @@ def _print(outcome: Outcome, form: str) -> None:
     """Print an outcome; an error of a client in it may have a password in an address."""
     from blueprint.settings.secret_texts import masked
 
-    outcome = replace(outcome, detail=masked(outcome.detail))
+    outcome = replace(outcome, name=masked(outcome.name), detail=masked(outcome.detail))
     click.echo(json.dumps(asdict(outcome)) if form in _JSON else outcome.line)

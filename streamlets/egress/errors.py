@@ -14,7 +14,7 @@ class SinkError(Exception):
 
 
 class ExistingFilesError(SinkError):
-    """The directory has files that the sink wrote with an earlier checkpoint, or files of another application.
+    """The sink wrote files or rows with an earlier checkpoint, or another application has written to the directory.
 
     The option `existing` determines what happens to them.
     """

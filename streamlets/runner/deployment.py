@@ -113,6 +113,33 @@ def described(state: StateDirectory) -> ApplicationDescriptor | None:
     return None if text is None else read_descriptor(text, shown_name(state.descriptor_file)).descriptor
 
 
+def last_run(state: StateDirectory) -> ApplicationDescriptor | None:
+    """Return the version of an application whose status is stored, also after its topics and checkpoints were deleted.
+
+    Raises:
+        DescriptorError: its descriptor is invalid.
+        OSError, UnicodeDecodeError: it cannot be read.
+    """
+    current, file = described(state), state.last_run_file
+    if (current is not None and current.streamlets) or not file.is_file():
+        return current
+    return read_descriptor(file.read_text(encoding="utf-8"), shown_name(file)).descriptor
+
+
+def keep_last_run(state: StateDirectory) -> None:
+    """Keep the descriptor of the last run beside its status, before it is deleted. To be called by the owner.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    try:
+        text, current = descriptor_text(state), described(state)
+    except (DescriptorError, UnicodeDecodeError):
+        return
+    if text is not None and current is not None and current.streamlets:  # it was not replaced before a kill
+        write_atomically(state.last_run_file, text, durable=True)
+
+
 @dataclass(frozen=True, slots=True)
 class VersionChange:
     """What a new version of an application has changed.

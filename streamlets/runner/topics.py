@@ -38,7 +38,7 @@ def stored_channels(state: StateDirectory) -> dict[str, Channel]:
 
     Channels that are not installed are not among them, see `topics_without_channel`.
     """
-    names = {DEFAULT, *(channel for channel, _, _ in _described_topics(state))}
+    names = {DEFAULT, *(channel for channel, _, _ in described_topics(state))}
     return {name: CHANNEL_TYPES[name].open(state.topics) for name in sorted(names) if name in CHANNEL_TYPES}
 
 
@@ -46,7 +46,7 @@ def topics_without_channel(state: StateDirectory) -> dict[str, tuple[str, ...]]:
     """Return the names of the topics that the application had when it last ran, by channel, of channels that are not
     installed. Whether they exist, and what is in them, is not known."""
     missing: dict[str, list[str]] = {}
-    for channel, name, _ in sorted(_described_topics(state)):
+    for channel, name, _ in sorted(described_topics(state)):
         missing.setdefault(channel, []).append(name)
     return {channel: tuple(names) for channel, names in missing.items() if channel not in CHANNEL_TYPES}
 
@@ -59,7 +59,7 @@ def stored_topics(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> tup
         plans: the topics of the current version. The settings of the others are those that their channel has stored,
             without secrets.
     """
-    described = _described_topics(state)
+    described = described_topics(state)
     planned = {(plan.channel, plan.name): plan for plan in plans}
     topics: list[TopicResource] = []
     for channel_name, channel in stored_channels(state).items():
@@ -74,7 +74,7 @@ def stored_topics(state: StateDirectory, plans: Sequence[TopicPlan] = ()) -> tup
     return tuple(topics)
 
 
-def _described_topics(state: StateDirectory) -> set[tuple[str, str, str]]:
+def described_topics(state: StateDirectory) -> set[tuple[str, str, str]]:
     """Return the channels, names and ids of the topics of the version that last ran."""
     try:
         topics = json.loads(state.descriptor_file.read_text(encoding="utf-8"))["topics"]

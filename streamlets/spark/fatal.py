@@ -40,7 +40,7 @@ FATAL = (
     Fatal("DamagedCheckpointError", "a restart does not repair the files"),
     Fatal("CheckpointMisfitError", "a restart does not change the checkpoint"),
     Fatal("SessionError", "Spark refuses the settings"),
-    Fatal("ExistingFilesError", "the sink keeps existing files until its configuration sets what to do with them"),
+    Fatal("ExistingFilesError", "the sink keeps files and tables of an earlier checkpoint, unless `existing` is set"),
     Fatal("TableMismatchError", "the columns of the table do not change by themselves"),
     Fatal("RefusedBatchError", "the database would refuse the same batch again; change the table or the logic"),
     Fatal("KeysError", "the same batch is replayed with the same records"),

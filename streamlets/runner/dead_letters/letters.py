@@ -115,6 +115,11 @@ def letters_in(topic: TopicResource) -> Iterator[DeadLetter]:
             yield DeadLetter(place=place, **row, replayed=replayed)
 
 
+def waiting_letters(topic: TopicResource) -> int:
+    """Return the number of dead letters in a topic that were not replayed; 0 for a topic of others."""
+    return sum(not letter.replayed for letter in letters_in(topic)) if holds_dead_letters(topic) else 0
+
+
 def tallies(letters: Iterable[DeadLetter]) -> list[Tally]:
     """Return the dead letters counted by port and reason, the most frequent first."""
     by_key: dict[tuple[str, str], Tally] = {}

@@ -13,18 +13,19 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from blueprint.catalog import UsedSink
 from blueprint.plan import ApplicationPlan, TopicPlan
 from blueprint.wording import counted
 from streamlets.channels.base import TopicResource
 from streamlets.channels.waiting import unavailable
 from streamlets.checks import Check
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
-from streamlets.runner.dead_letters.letters import holds_dead_letters, letters_in
+from streamlets.runner.dead_letters.letters import waiting_letters
 from streamlets.runner.dead_letters.replay import settle
-from streamlets.runner.deployment import store_descriptor
+from streamlets.runner.deployment import keep_last_run, store_descriptor
 from streamlets.runner.resources.outcome import ERRORS, Outcome, attempt
 from streamlets.runner.state_directory.directory import StateDirectory, StateError
-from streamlets.runner.topics import channels_of, stored_channels
+from streamlets.runner.topics import channels_of, described_topics, stored_channels
 from streamlets.storage.crash import crash_point
 from streamlets.storage.files import write_atomically
 
@@ -87,11 +88,9 @@ def reason_to_keep(topic: TopicResource) -> tuple[str, str]:
         return "", ""
     if not topic.created:
         return "this application has not created it", ""
-    if holds_dead_letters(topic):
-        waiting = sum(not letter.replayed for letter in letters_in(topic))
-        if waiting:
-            help = f"see `flow dead-letters`; `flow topics purge {topic.plan.name} --all` deletes them"
-            return f"it has {counted(waiting, 'dead letter that waits', 'dead letters that wait')}", help
+    if waiting := waiting_letters(topic):
+        help = f"see `flow dead-letters`; `flow topics purge {topic.plan.name} --all` deletes them"
+        return f"it has {counted(waiting, 'dead letter that waits', 'dead letters that wait')}", help
     return "", ""
 
 
@@ -126,15 +125,68 @@ def survey(plan: ApplicationPlan, state: StateDirectory) -> Iterator[tuple[Outco
                 yield replace(outcome, detail=counted(records, "record") if records is not None else ""), topic
         except ERRORS as error:
             yield outcome.failed(error), topic
-    known = {topic.plan.name for topic in topics}
-    for name, channel in channels_of(plan, state).items():
-        for other in sorted(set(channel.topics() or ()) - known):
-            reason = "it is not in the blueprint"
-            yield Outcome("topic", other, name, "kept", reason, "`flow run --fresh` deletes it"), None
+    for outcome in _not_in_blueprint(plan, state, {(topic.plan.channel, topic.plan.name) for topic in topics}):
+        yield outcome, None
     for streamlet in plan.streamlets:
         for written in streamlet.descriptor.external.directories:
             if not written.checkpoint:
                 yield Outcome("directory", written.directory, "", "kept", f"`{streamlet.ref}` writes it"), None
+        for used in streamlet.descriptor.external.sinks:
+            if table := _table_of(used):
+                yield Outcome("table", table, "", "kept", f"`{streamlet.ref}` writes it"), None
+
+
+def _not_in_blueprint(plan: ApplicationPlan, state: StateDirectory, known: set[tuple[str, str]]) -> Iterator[Outcome]:
+    """Yield the topics of earlier versions and of other settings, which are kept.
+
+    Arguments:
+        plan: the application.
+        state: its state directory.
+        known: the channels and names of the topics that it has.
+    """
+    channels = stored_channels(state) | channels_of(plan, state)
+    stored = {(name, topic) for name, channel in channels.items() for topic in channel.topics() or ()}
+    on_servers = {
+        (channel, topic)
+        for channel, topic, _ in described_topics(state)
+        if channel not in channels or channels[channel].topics() is None
+    }
+    used = {topic.channel for topic in plan.topics}
+    for channel, topic in sorted((stored | on_servers) - known):
+        help = "`flow run --fresh` deletes it"
+        if channel in used:
+            reason = "it is not in the blueprint"
+        elif channel in channels:
+            reason = f"it is on the channel `{channel}`, which the application does not use with these settings"
+            help = "delete it with the settings that it was written with"
+            help += "" if channel in on_servers else ", or begin again with `flow run --fresh`"
+        else:
+            reason = f"no installed package has its channel `{channel}`"
+            help = "install the package, and delete it with the settings that it was written with"
+        yield Outcome("topic", topic, channel, "kept", reason, help)
+
+
+def _table_of(used: UsedSink) -> str:
+    """Return the table that a sink writes; "" if it writes none, or a directory."""
+    if "table" in used.options:
+        return str(used.options["table"])
+    return str(used.options.get("url") or "") if used.sink == "delta" else ""
+
+
+def refusing_sinks(plan: ApplicationPlan) -> tuple[str, ...]:
+    """Return the streamlets with a sink that appends, and refuses that after its checkpoint was deleted.
+
+    Arguments:
+        plan: the application.
+    """
+    return tuple(
+        streamlet.ref
+        for streamlet in plan.streamlets
+        if any(
+            used.options.get("existing") == "fail" and not used.options.get("keys")
+            for used in streamlet.descriptor.external.sinks
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +230,10 @@ class Deletion:
             self.report(files)
             return False
         crash_point("after-topics-deleted")
+        described = attempt(Outcome("files", "of the status", "", "kept"), lambda: keep_last_run(state))
+        if described.result == "failed":
+            self.report(described)
+            return False
         if kept:  # commands find the topics of servers by it
             store_descriptor(state, replace(self.plan, streamlets=(), topics=kept))
         else:

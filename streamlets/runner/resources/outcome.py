@@ -27,7 +27,7 @@ class Outcome:
         help: what to do, in the imperative; "" where there is nothing to do.
     """
 
-    resource: Literal["topic", "consumer group", "checkpoints", "files", "directory"]
+    resource: Literal["topic", "consumer group", "checkpoints", "files", "directory", "table"]
     name: str
     channel: str
     result: Result

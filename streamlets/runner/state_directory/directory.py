@@ -80,6 +80,11 @@ class StateDirectory:
         return self.directory / "previous-descriptor.json"
 
     @property
+    def last_run_file(self) -> Path:
+        """The file with the descriptor of the last run, if a deletion has left the status of the run without it."""
+        return self.status_file.with_name(DESCRIPTOR)
+
+    @property
     def deletion_file(self) -> Path:
         """The file that exists from the decision to delete topics and checkpoints until all are deleted."""
         return self.directory / "deletion.json"

@@ -1,4 +1,4 @@
-"""The suite for channels finds each rule of docs/channels.md that a channel breaks; the same channel unbroken passes."""
+"""The suite for channels finds each rule of docs/channels.md that a channel breaks; one without a fault passes."""
 
 from __future__ import annotations
 
