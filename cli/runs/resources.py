@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from blueprint.wording import counted, listing
+from blueprint.spelling import listing
+from blueprint.wording import counted
 from cli.output.errors import fail
 from cli.state import require_own
 

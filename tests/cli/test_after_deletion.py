@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow
 from tests.cli.test_resources import MODULE, Application
 from tests.installed import CHANNELS, install
@@ -143,14 +142,8 @@ def test_a_run_that_deletes_checkpoints_names_the_sinks_that_will_refuse(
     application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It says so before it starts: not about sinks that replace rows or have the option, and not in other modes."""
-    application.blueprint.write_text(SINKS.replace("lake {", "# {"))
+    application.blueprint.write_text(SINKS)
     monkeypatch.setattr("cli.commands.run._run", lambda *arguments: sys.exit(0))
-    note = "the next run of `rows` then refuses to append all records again"
+    note = "the next run of `rows` and `lake` then refuses to append all records again"
     assert note in application.run("standard").err
     assert note not in application.run("keep").err
-
-
-def test_state_has_a_place_for_the_last_run(tmp_path: Path) -> None:
-    """It is beside the status, which `flow run --fresh` deletes with it."""
-    state = StateDirectory(tmp_path, "shop")
-    assert state.last_run_file.parent == state.status_file.parent

@@ -66,11 +66,14 @@ class SmallTopic(TopicResource):
 
     @abc.abstractmethod
     def make(self) -> None:
-        """Create the topic with a new id, unless it exists. Several processes may call this at the same time."""
+        """Create the topic with a new id, unless it exists. Several processes may call this at the same time.
+
+        If it exists, it keeps its id, its commits and the states of its writers.
+        """
 
     @abc.abstractmethod
     def newest(self) -> int:
-        """Return the number of the last commit; 0 before the first one.
+        """Return the number of the last commit, also if its records were dropped; 0 before the first one.
 
         Raises:
             TopicLostError: the topic does not exist.
@@ -80,9 +83,14 @@ class SmallTopic(TopicResource):
     def commits(self, after: int, until: int) -> Iterable[Commit]:
         """Return commits in the order of their numbers, without their content.
 
+        All of them are published completely. Numbers may be missing.
+
         Arguments:
-            after: the number before the first commit.
-            until: the number of the last commit.
+            after: a number that is not included: 0, or that of a commit. The first commit has a larger one.
+            until: the largest number, which is included. If it equals `after`, there are no commits.
+
+        Returns:
+            The commits. `records` is 0 for those whose records were dropped, and for those that have none.
 
         Raises:
             TopicLostError: the topic does not exist.
@@ -93,7 +101,7 @@ class SmallTopic(TopicResource):
         """Return the data of a commit, as `publish` got it; None if it was dropped.
 
         Arguments:
-            commit: the number of the commit.
+            commit: the number of a commit with records, not a `Commit`.
         """
 
     @abc.abstractmethod
@@ -103,8 +111,12 @@ class SmallTopic(TopicResource):
         `WriterState.claimed` has the rule. A claim of the epoch that is stored need not write.
 
         Arguments:
-            writer: the id of the writer.
+            writer: the id of the writer, which may be a new one.
             epoch: the epoch.
+
+        Returns:
+            The state that is stored now: the stored sequence and marker with this epoch; for a new writer those of
+            `WriterState()`.
 
         Raises:
             WriterFencedError: the writer was opened with a higher epoch.
@@ -120,8 +132,8 @@ class SmallTopic(TopicResource):
 
         Arguments:
             writer: the id of the writer.
-            state: the state to store.
-            content: the records.
+            state: the state to store, whose sequence and epoch are those of the commit.
+            content: the records, with their contract and their number for `Commit`.
 
         Returns:
             Whether it was published; False if this commit of the writer, or a later one, was published before.

@@ -12,6 +12,7 @@ from streamlets.channels.channel_type import ChannelType
 from streamlets.testkit.channels import ChannelBench
 from streamlets.testkit.channels.topics import TopicTests
 from streamlets.testkit.channels.traits import TraitTests
+from streamlets.testkit.channels.writers import WriterTests
 from tests.installed import install
 from tests.pages import blocks
 
@@ -34,7 +35,7 @@ def on_page() -> ChannelType:
     return kind
 
 
-class TestShelf(TopicTests, TraitTests):
+class TestShelf(TopicTests, WriterTests, TraitTests):
     """Without queries: the workers of Spark cannot import a module that is on a page only."""
 
     channel = on_page()
@@ -50,4 +51,5 @@ class TestShelf(TopicTests, TraitTests):
         project = tmp_path / "project"
         project.mkdir()
         (project / "pyproject.toml").write_text(PROJECT)
+        (project / "shelf_on_page.py").write_text(MODULE)  # which other processes import
         install(project, tmp_path / "installed", monkeypatch)
