@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,10 @@ blueprint {
 }
 flow.application = shop
 """
+
+
+REPLAYED: list[Any] = [None]
+"""What the dead letter of the application has in the field `number`."""
 
 
 @pytest.fixture
@@ -56,11 +61,11 @@ def test_dead_letters_are_replayed_into_the_topic_that_was_deleted(application: 
     assert replayed(application, "--dry-run") == (0, "count.out: would replay 1 record\n")
     assert application.numbers() is None
     assert replayed(application) == (0, "count.out: replayed 1 record\n")
-    assert application.numbers() == [None]
+    assert application.numbers() == REPLAYED
     assert replayed(application) == (0, "count: nothing to replay\n")
     again = application.run("keep")
     assert again.code == 0, again.err
-    assert application.numbers() == [None, 0, 1, 2]
+    assert application.numbers() == [*REPLAYED, 0, 1, 2]
 
 
 def test_a_topic_that_somebody_else_deleted_is_not_created_by_a_replay(application: Application) -> None:
@@ -83,7 +88,7 @@ def test_a_replay_waits_for_a_deletion_to_be_completed(application: Application)
     assert application.numbers() == [0, 1, 2]
     assert application.run("delete-only", "--yes").code == 0
     assert replayed(application)[0] == 0
-    assert application.numbers() == [None]
+    assert application.numbers() == REPLAYED
 
 
 def test_fresh_names_the_dead_letters_that_it_deletes(application: Application) -> None:
@@ -122,7 +127,7 @@ def test_topics_on_a_channel_of_other_settings_are_listed(
         shutil.rmtree(application.state.topics / "dead-letters.count")
         nothing = application.run("delete-only").out
         assert "numbers: kept: it is on the channel `sqlite`" in nothing
-        assert "delete it with the settings that it was written with, or begin again with `flow run --fresh`" in nothing
+        assert "delete it with the settings that it was written with; `flow run --fresh` deletes it" in nothing
     assert "topic numbers: kept: no installed package has its channel `sqlite`" in application.run("delete-only").out
 
 

@@ -145,25 +145,21 @@ def _not_in_blueprint(plan: ApplicationPlan, state: StateDirectory, known: set[t
         known: the channels and names of the topics that it has.
     """
     channels = stored_channels(state) | channels_of(plan, state)
-    stored = {(name, topic) for name, channel in channels.items() for topic in channel.topics() or ()}
-    on_servers = {
-        (channel, topic)
-        for channel, topic, _ in described_topics(state)
-        if channel not in channels or channels[channel].topics() is None
-    }
+    local = {name: topics for name, channel in channels.items() if (topics := channel.topics()) is not None}
+    stored = {(name, topic) for name, topics in local.items() for topic in topics}
+    on_servers = {(name, topic) for name, topic, _ in described_topics(state) if name not in local}
     used = {topic.channel for topic in plan.topics}
-    for channel, topic in sorted((stored | on_servers) - known):
-        help = "`flow run --fresh` deletes it"
-        if channel in used:
+    for name, topic in sorted((stored | on_servers) - known):
+        help = "`flow run --fresh` deletes it" if name in local else ""
+        if name in used:
             reason = "it is not in the blueprint"
-        elif channel in channels:
-            reason = f"it is on the channel `{channel}`, which the application does not use with these settings"
-            help = "delete it with the settings that it was written with"
-            help += "" if channel in on_servers else ", or begin again with `flow run --fresh`"
+        elif name in channels:
+            reason = f"it is on the channel `{name}`, which the application does not use with these settings"
+            help = "; ".join(filter(None, ("delete it with the settings that it was written with", help)))
         else:
-            reason = f"no installed package has its channel `{channel}`"
-            help = "install the package, and delete it with the settings that it was written with"
-        yield Outcome("topic", topic, channel, "kept", reason, help)
+            reason = f"no installed package has its channel `{name}`"
+            help = "install the package, and delete the topic with the settings that it was written with"
+        yield Outcome("topic", topic, name, "kept", reason, help)
 
 
 def _table_of(used: UsedSink) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streamlets.channels.channel_type import ChannelType
 
 PROCESSES = 2
-ROUNDS = 20
+ROUNDS = 12
 LIMIT = 600
 _OWN = 1_000_000
 

@@ -172,7 +172,8 @@ class TopicTests(FittingTests):
             assert (again.last, again.marker) == (1, b"\x00\xff")
             again.append([], 2, marker=b"")
             assert (again.last, again.marker) == (2, b"")
-        assert topic.appender(READING, writer="another").marker is None
+        with topic.appender(READING, writer="w") as last, topic.appender(READING, writer="another") as another:
+            assert (last.marker, another.marker) == (b"", None)
         assert ids_of(topic.scan()) == [1, 2]
 
     def test_a_higher_epoch_fences_the_older_writers(self, channel_bench: ChannelBench) -> None:

@@ -111,5 +111,6 @@ class WriterTests(FittingTests):
         """The tasks of Spark read a topic that was used before; so it has no connections and no locks."""
         topic = channel_bench.topic("in")
         append(topic, [batch([1])], READING, 0)
+        assert ids_of(topic.scan()) == [1]
         if isinstance(topic, SmallTopic):
             assert ids_of(pickle.loads(pickle.dumps(topic)).scan()) == [1]

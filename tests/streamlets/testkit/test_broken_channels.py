@@ -33,6 +33,10 @@ ledger = "tests.streamlets.testkit.ledger:LedgerChannelType"
 """
 
 
+WINDOW = 0.05
+"""How long a step takes that must not be interrupted, so that it is."""
+
+
 class TestLedger(TopicTests, WriterTests, TraitTests):
     """The channel that the others break, without queries."""
 
@@ -144,6 +148,11 @@ class Unlocked(LedgerTopic):
             file.seek(file.read().rfind(b"\n") + 1)
             yield file
 
+    @override
+    def add(self, file: BinaryIO, **parts: Any) -> None:
+        time.sleep(WINDOW)
+        super().add(file, **parts)
+
 
 LOCK = threading.Lock()
 
@@ -164,6 +173,7 @@ class ReadBefore(LedgerTopic):
     @override
     def publish(self, writer: str, state: WriterState, content: Content) -> bool:
         admitted = self.state(writer).admits(writer, state)
+        time.sleep(WINDOW)
         if admitted:
             with self.locked() as file:
                 self.add(file, **self.of_writer(writer, state), **self.of_content(content))
@@ -179,7 +189,7 @@ class InHalves(LedgerTopic):
             if not self.state(writer).admits(writer, state):
                 return False
             self.add(file, **self.of_writer(writer, state), **self.of_content(half(content, 0)))
-            time.sleep(0.02)
+            time.sleep(WINDOW)
             self.add(file, **self.of_writer(writer, state), **self.of_content(half(content, 1)))
             return True
 
@@ -297,7 +307,7 @@ class NewestFirst(LedgerTopic):
 
     @override
     def commits(self, after: int, until: int) -> Iterator[Commit]:
-        return reversed(list(super().commits(after, until)))  # type: ignore[return-value]
+        return reversed(list(super().commits(after, until)))
 
 
 class Milliseconds(LedgerTopic):
@@ -378,7 +388,7 @@ BROKEN: dict[type[LedgerTopic], str] = {
     UntilIgnored: "records_are_scanned_in_the_order_of_their_commits",
     NewestFirst: "records_are_scanned_in_the_order_of_their_commits",
     Milliseconds: "metadata_identifies_each_record",
-    Nameless: "records_are_read_with_the_schema_of_the_reader",
+    Nameless: "inspection",
     NotMissing: "a_topic_that_does_not_exist_is_an_error_of_one_line",
     CountedWhenDropped: "purging_keeps_what_a_reader_has_not_committed",
     NumbersAgain: "purging_keeps_what_a_reader_has_not_committed",
@@ -391,5 +401,5 @@ BROKEN: dict[type[LedgerTopic], str] = {
 def test_a_broken_channel_fails(broken: type[LedgerTopic], request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """It differs from the one that passes in one rule."""
     bench = ChannelBench(LedgerChannelType(broken), tmp_path, request)
-    with pytest.raises(BaseException):  # noqa: B017 - an assertion or `pytest.fail`, or what reads the result
+    with pytest.raises((Exception, pytest.fail.Exception)):  # an assertion, or what reads the result
         getattr(TestLedger(), f"test_{BROKEN[broken]}")(bench)
