@@ -160,12 +160,14 @@ def replay(
     Records that conform to the outlet's current schema are written to its topic, exactly once, even if a process is
     killed. The others remain dead letters, their current reason is shown, and the exit code is 1. Messages of an inlet
     are replayed if they can be decoded now, the application manages their topic, and no other inlet reads it. While the
-    application runs, its version must be able to read the records: `flow upgrade` it first.
+    application runs, its version must be able to read the records: `flow upgrade` it first. A topic that was deleted
+    after a clean end (`flow run --resources standard`) is created again.
 
     PATH is the application's blueprint or directory (default: the working directory).
     """
     from streamlets.channels.base import TopicLostError, TopicWriteError
     from streamlets.runner.dead_letters.replay import replay as send
+    from streamlets.runner.topics import contracts_of_writers
 
     state = own_state_directory(path, state_dir, application)
     topics = topics_of(state, path)
@@ -187,8 +189,10 @@ def replay(
                         f"{state.application} is running a version that cannot read these records: {outdated[port]}",
                         "upgrade it to this version with `flow upgrade`, then replay",
                     )
-            if not dry_run:
-                _create_missing(plan, state, send(topic, outlets, wanted, dry=True).records, outlets)
+            deleted = {} if dry_run else _deleted(plan, state, outlets)
+            for port in send(topic, outlets, wanted, dry=True).records if deleted else ():
+                if (id := outlets.plans[port].topic) in deleted:
+                    deleted[id].create(contracts_of_writers(plan, id))
             results.append(send(topic, outlets, wanted, dry=dry_run))
         except (TopicLostError, TopicWriteError, OSError) as error:
             fail(str(error), "run the command again to replay the rest")
@@ -211,28 +215,21 @@ def _check_deletion(state: StateDirectory) -> None:
         )
 
 
-def _create_missing(plan: ApplicationPlan, state: StateDirectory, ports: Iterable[str], outlets: Outlets) -> None:
-    """Create the topics that letters are replayed to, if they were deleted after a clean end.
+def _deleted(plan: ApplicationPlan, state: StateDirectory, outlets: Outlets) -> dict[str, TopicResource]:
+    """Return the topics that were deleted after a clean end, by id: a replay may create them again.
 
-    A topic of the version that last ran is not created: without its records, its readers could not continue.
-
-    Arguments:
-        plan: the application.
-        state: its state directory.
-        ports: the ports with letters to replay.
-        outlets: the outlets of these ports.
-
-    Raises:
-        TopicLostError, TopicWriteError, OSError: a topic cannot be created.
+    A topic of the version that last ran is not one of them: without its records, its readers could not continue.
     """
+    from blueprint.comparison import DescriptorError
     from streamlets.runner.deployment import described
-    from streamlets.runner.topics import contracts_of_writers
 
-    last = described(state)
-    for id in dict.fromkeys(outlets.plans[port].topic for port in ports):
-        topic = outlets.topic(plan.topic(id).name)
-        if topic.plan.managed and (last is None or id not in last.topics) and not topic.exists():
-            topic.create(contracts_of_writers(plan, id))
+    try:
+        last = described(state)
+    except (DescriptorError, UnicodeDecodeError):  # then it is not known what was deleted
+        return {}
+    ids = {outlet.topic for outlet in outlets.plans.values()} - set(last.topics if last is not None else ())
+    topics = {id: outlets.topic(plan.topic(id).name) for id in sorted(ids)}
+    return {id: topic for id, topic in topics.items() if topic.plan.managed and not topic.exists()}
 
 
 def _report(name: str, results: Sequence[Replayed], form: str, *, dry: bool) -> None:

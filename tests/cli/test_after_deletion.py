@@ -73,9 +73,11 @@ def test_a_topic_that_somebody_else_deleted_is_not_created_by_a_replay(applicati
     assert application.run("keep", end="refuse").code == 0
     shutil.rmtree(application.state.topics / "numbers")
     allow_null(application)
-    code, printed = replayed(application)
-    assert (code, "numbers" in printed) == (1, True)
-    assert application.numbers() is None
+    for _ in range(2):
+        code, printed = replayed(application)
+        assert (code, "numbers" in printed) == (1, True)
+        assert application.numbers() is None
+        application.state.descriptor_file.write_text("{")  # then it is not known whether the run had the topic
 
 
 def test_a_replay_waits_for_a_deletion_to_be_completed(application: Application) -> None:
