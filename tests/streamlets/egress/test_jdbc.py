@@ -303,8 +303,9 @@ def test_two_processes_write_a_batch_once(postgresql_server: str) -> None:
 def test_an_earlier_checkpoint_is_not_appended_again(table: Table) -> None:
     """`existing = append` permits it. A query with keys, or with complete results, replaces the rows."""
     table.write(0, (1, 1, "a"), query=f"{table.name}-1", application="/mine")
-    with pytest.raises(ExistingFilesError, match=r"with an earlier checkpoint, so .* `options.existing` to"):
+    with pytest.raises(ExistingFilesError, match=r"with an earlier checkpoint, so .* `options.existing` to") as refused:
         table.write(0, (1, 1, "a"), query=f"{table.name}-2", application="/mine")
+    assert "tables of an earlier checkpoint" in fatal({type(refused.value).__name__}, building=False)
     with pytest.raises(ExistingFilesError, match=r"in another application \(its state directory: `/mine`\)"):
         table.write(0, (1, 1, "a"), query=f"{table.name}-3", application="/theirs")
     table.write(0, (2, 1, "b"), query=f"{table.name}-4", existing="append")
