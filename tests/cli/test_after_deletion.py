@@ -26,7 +26,7 @@ blueprint {
     files { class = streamlets.Sink, parameters { to = csv, options { path = out, existing = replace } } }
     lake { class = streamlets.Sink, parameters { to = delta, options { url = "s3://key:hidden@lake/numbers" } } }
   }
-  topics.numbers { producers = [count.out], consumers = [rows, merged, files, lake] }
+  topics.numbers { producers = [count.out], consumers = [rows.in, merged.in, files.in, lake.in] }
 }
 flow.application = shop
 """
@@ -148,6 +148,6 @@ def test_a_run_that_deletes_checkpoints_names_the_sinks_that_will_refuse(
     """It says so before it starts: not about sinks that replace rows or have the option, and not in other modes."""
     application.blueprint.write_text(SINKS)
     monkeypatch.setattr("cli.commands.run._run", lambda *arguments: sys.exit(0))
-    note = "the next run of `rows` and `lake` then refuses to append all records again"
+    note = "the next run of `lake` and `rows` then refuses to append all records again"
     assert note in application.run("standard").err
     assert note not in application.run("keep").err
