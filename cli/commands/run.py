@@ -122,7 +122,7 @@ def run(
     continue, and 2 if the blueprint or the arguments are wrong or the state of the last run cannot be continued.
     """
     from cli.runs.process import ThisRun, arguments_of
-    from cli.runs.resources import check_fresh, note_sinks
+    from cli.runs.resources import check_mode
     from cli.verification.continuation import Continuation, lost_queries
     from streamlets.runner.run import RunOptions
     from streamlets.runner.views import ViewContext
@@ -137,10 +137,7 @@ def run(
     assert plan is not None  # other verifications were refused
     mode = resources or plan.settings.resources
     state = continuation.state(plan)
-    if fresh:
-        check_fresh(plan, state, mode, yes)
-    if mode == "standard":
-        note_sinks(plan)
+    check_mode(plan, state, mode, fresh=fresh, yes=yes)
     further = views if ui is None else (*views, f"ui={ui}")
     shown = _views(form, further, ViewContext(plan=plan, state=state, bounded=available_now))
     this_run = ThisRun(_options(click.get_current_context().params, state), environment=environment)

@@ -103,14 +103,27 @@ def delete_resources(app: Application, yes: bool, form: str) -> NoReturn:
     raise SystemExit(0)
 
 
-def check_fresh(plan: ApplicationPlan, state: StateDirectory, mode: str, yes: bool) -> None:
-    """Ask before all state is deleted, and print what is lost with it, and what is kept.
+def check_mode(plan: ApplicationPlan, state: StateDirectory, mode: str, *, fresh: bool, yes: bool) -> None:
+    """Ask before all state is deleted, and say what a run deletes and keeps.
 
     Arguments:
         plan: the application.
         state: its state directory.
         mode: the value of `--resources`.
+        fresh: whether the run begins with nothing.
         yes: do not ask.
+
+    Raises:
+        click.UsageError: the standard input is not a terminal, or the run would not create the topics again.
+    """
+    if fresh:
+        _check_fresh(plan, state, mode, yes)
+    if mode == "standard":
+        _note_sinks(plan)
+
+
+def _check_fresh(plan: ApplicationPlan, state: StateDirectory, mode: str, yes: bool) -> None:
+    """Ask before all state is deleted, and print what is lost with it, and what is kept.
 
     Raises:
         click.UsageError: the standard input is not a terminal, or the run would not create the topics again.
@@ -144,12 +157,8 @@ def _letters_deleted(plan: ApplicationPlan, state: StateDirectory) -> int:
     return number
 
 
-def note_sinks(plan: ApplicationPlan) -> None:
-    """Say which sinks the next run will not write, if the run deletes their checkpoints.
-
-    Arguments:
-        plan: the application.
-    """
+def _note_sinks(plan: ApplicationPlan) -> None:
+    """Say which sinks the next run will not write, if the run deletes their checkpoints."""
     from streamlets.runner.resources.deletion import refusing_sinks
 
     if streamlets := refusing_sinks(plan):

@@ -7,6 +7,7 @@ a batch is in a topic completely or not at all, and once.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import time
@@ -33,13 +34,13 @@ TRAITS = ChannelTraits(name="sqlite", reserved=("_", "."), settings=(RETENTION, 
 
 DATABASE = "topic.db"
 TABLES = """
-CREATE TABLE IF NOT EXISTS topic (id TEXT);
-CREATE TABLE IF NOT EXISTS contracts (number INTEGER PRIMARY KEY, json TEXT UNIQUE);
-CREATE TABLE IF NOT EXISTS commits (
+CREATE TABLE topic (id TEXT);
+CREATE TABLE contracts (number INTEGER PRIMARY KEY, json TEXT UNIQUE);
+CREATE TABLE commits (
     number INTEGER PRIMARY KEY, contract INTEGER, time REAL, records INTEGER, bytes INTEGER, data BLOB
 );
-CREATE TABLE IF NOT EXISTS writers (writer TEXT PRIMARY KEY, epoch INTEGER, sequence INTEGER, marker BLOB);
-CREATE TABLE IF NOT EXISTS missed (entry TEXT);
+CREATE TABLE writers (writer TEXT PRIMARY KEY, epoch INTEGER, sequence INTEGER, marker BLOB);
+CREATE TABLE missed (entry TEXT);
 """
 
 
@@ -80,10 +81,18 @@ class SqliteTopic(PurgingTopic):
     @override
     def make(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        with self.connection() as database:
-            database.execute("PRAGMA journal_mode = WAL")  # readers do not wait for writers
-            database.executescript(f"BEGIN IMMEDIATE; {TABLES} COMMIT")
-            database.execute("INSERT INTO topic SELECT ? WHERE NOT EXISTS (SELECT * FROM topic)", (str(uuid.uuid4()),))
+        id = str(uuid.uuid4())
+        draft = self.directory / f".{id}"  # so that no process finds a database without its tables
+        try:
+            with closing(sqlite3.connect(draft, isolation_level=None)) as database:
+                database.execute("PRAGMA journal_mode = WAL")  # readers do not wait for writers
+                database.executescript(f"BEGIN; {TABLES} COMMIT")
+                database.execute("INSERT INTO topic VALUES (?)", (id,))
+            os.link(draft, self.directory / DATABASE)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink(missing_ok=True)
 
     @override
     def delete(self) -> None:
@@ -150,7 +159,7 @@ class SqliteTopic(PurgingTopic):
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """Open the database, which is created if it does not exist; commits are durable when they return."""
+        """Open the database; commits are durable when they return."""
         patience = BUSY.of(self.plan.options).seconds
         with closing(sqlite3.connect(self.directory / DATABASE, timeout=patience, isolation_level=None)) as database:
             database.execute("PRAGMA synchronous = FULL")

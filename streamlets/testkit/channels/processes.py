@@ -71,6 +71,9 @@ def compete(opening: Opening, number: int) -> list[int]:
         topic = opening.topic()
         _meeting.wait(LIMIT)
         topic.create([READING])
+        beginning = topic.end()
+        _meeting.wait(LIMIT)
+        assert topic.owns(beginning), "each process has created a topic of its own"
         with topic.appender(READING, writer="same") as same, topic.appender(READING, writer=f"w{number}") as own:
             for round in range(ROUNDS):
                 if same.append(_together(pair(round)), round):

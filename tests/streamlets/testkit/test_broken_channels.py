@@ -273,7 +273,12 @@ class MadeTwice(LedgerTopic):
     @override
     def make(self) -> None:
         if not self.file.exists():
-            time.sleep(0.5)
+            self.directory.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self.directory.with_suffix(".first").mkdir()
+                time.sleep(0.5)
+            except FileExistsError:
+                time.sleep(1.5)
             shutil.rmtree(self.directory, ignore_errors=True)
             super().make()
 
