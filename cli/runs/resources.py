@@ -142,7 +142,7 @@ def _check_fresh(plan: ApplicationPlan, state: StateDirectory, mode: str, yes: b
 
 
 def _letters_deleted(plan: ApplicationPlan, state: StateDirectory) -> int:
-    """Return the number of dead letters that wait and that --fresh deletes, as far as topics can be read."""
+    """Return the number of waiting dead letters that --fresh deletes, without topics that cannot be read."""
     from streamlets.runner.dead_letters.letters import waiting_letters
     from streamlets.runner.resources.outcome import ERRORS
     from streamlets.runner.topics import stored_channels, stored_topics

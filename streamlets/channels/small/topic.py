@@ -86,7 +86,7 @@ class SmallTopic(TopicResource):
         All of them are published completely. Numbers may be missing.
 
         Arguments:
-            after: a number that is not included: 0, or that of a commit. The first commit has a larger one.
+            after: the number of a commit, or 0, which is not included: the first commit has a larger one.
             until: the largest number, which is included. If it equals `after`, there are no commits.
 
         Returns:
@@ -115,8 +115,8 @@ class SmallTopic(TopicResource):
             epoch: the epoch.
 
         Returns:
-            The state that is stored now: the stored sequence and marker with this epoch; for a new writer those of
-            `WriterState()`.
+            The state that is stored now: the stored sequence and marker with this epoch. A new writer has the sequence
+            and the marker of `WriterState()`.
 
         Raises:
             WriterFencedError: the writer was opened with a higher epoch.
@@ -132,7 +132,7 @@ class SmallTopic(TopicResource):
 
         Arguments:
             writer: the id of the writer.
-            state: the state to store, whose sequence and epoch are those of the commit.
+            state: the state to store, with the sequence and the epoch of the commit.
             content: the records, with their contract and their number for `Commit`.
 
         Returns:

@@ -242,7 +242,7 @@ class WithoutMarkers(LedgerTopic):
 
 
 class EmptyMarkers(LedgerTopic):
-    """An empty marker is none."""
+    """An empty marker is stored as a missing one."""
 
     @override
     def of_writer(self, writer: str, state: WriterState) -> dict[str, Any]:
