@@ -90,9 +90,9 @@ class WriterTests(FittingTests):
         assert sorted(published) == competed()
         assert sorted(ids_of(topic.scan())) == competed()
 
-    def test_a_topic_that_is_created_again_is_another_one(self, channel_bench: ChannelBench) -> None:
-        """A position of the deleted topic is not one of the later topic, so that a reader stops. A channel that does
-        not delete topics loses them with its directory, unless a server has them."""
+    def test_a_small_topic_that_is_created_again_is_another_one(self, channel_bench: ChannelBench) -> None:
+        """A position of the deleted topic does not belong to the later one, so that a reader stops. A channel that does
+        not delete topics loses them with its directory, unless a server has them. Others need no id in positions."""
         topic = channel_bench.topic("in")
         append(topic, [batch([1])], READING, 0)
         end = topic.end()
@@ -101,8 +101,9 @@ class WriterTests(FittingTests):
         else:
             shutil.rmtree(channel_bench.topics)
         later = channel_bench.open().topic(topic.plan)
-        if not later.exists():
-            later.create([READING])
+        assert not (channel_bench.traits.deletes and later.exists())
+        later.create([READING])
+        if isinstance(later, SmallTopic) and ids_of(later.scan()) == []:
             append(later, [batch([2])], READING, 0)
             assert not later.owns(end)
             assert later.end() != end
@@ -112,5 +113,5 @@ class WriterTests(FittingTests):
         topic = channel_bench.topic("in")
         append(topic, [batch([1])], READING, 0)
         assert ids_of(topic.scan()) == [1]
-        if isinstance(topic, SmallTopic):
+        if isinstance(topic, SmallTopic):  # others decide themselves what they send to tasks
             assert ids_of(pickle.loads(pickle.dumps(topic)).scan()) == [1]

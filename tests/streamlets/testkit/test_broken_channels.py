@@ -386,7 +386,7 @@ BROKEN: dict[type[LedgerTopic], str] = {
     OneWriter: "an_append_happens_once",
     WithoutMarkers: "a_marker_is_committed_with_its_records",
     EmptyMarkers: "a_marker_is_committed_with_its_records",
-    NamedIds: "a_topic_that_is_created_again_is_another_one",
+    NamedIds: "a_small_topic_that_is_created_again_is_another_one",
     MadeAgain: "creating_again_keeps_the_topic",
     AfterIncluded: "records_are_scanned_in_the_order_of_their_commits",
     UntilExcluded: "records_are_scanned_in_the_order_of_their_commits",
