@@ -94,6 +94,13 @@ class MetricsSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetrySettings:
+    """The settings of the traces of a run: `flow.telemetry.<key>`. Variables of OpenTelemetry have the others."""
+
+    endpoint: str | None = setting(STRING, "The URL of an OTLP receiver, to which a run sends its batches as traces.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SecretPlace:
     """Where a secret is: `flow.cluster.secret.<key>`."""
 
@@ -181,6 +188,7 @@ class ApplicationSettings:
     )
     state_access: Access = setting(_ACCESS, "Who may read the state directory of the application.", "owner")
     metrics: MetricsSettings = section(MetricsSettings)
+    telemetry: TelemetrySettings = section(TelemetrySettings)
     cluster: ClusterSettings = section(ClusterSettings)
     kubernetes: KubernetesSettings = section(KubernetesSettings)
     spark: Mapping[str, str] = options(

@@ -14,6 +14,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/running.md",
         "docs/page.md",
         "docs/metrics.md",
+        "docs/traces.md",
         "docs/upgrades.md",
         "docs/topics.md",
         "docs/exporting.md",

@@ -24,6 +24,7 @@ from blueprint.core_settings import (
     Retry,
     SecretPlace,
     StreamletSettings,
+    TelemetrySettings,
 )
 from blueprint.diagnostics import Span
 from blueprint.hocon.values import ListValue, ObjectValue, Scalar, Value, span_of
@@ -44,12 +45,17 @@ _TOPIC_GROUP = tuple(
 def application_settings(flow: ObjectValue) -> ApplicationSettings:
     """Return the settings of the application."""
     metrics = MetricsSettings(**_set_fields(MetricsSettings, _block(flow, "metrics")))
+    telemetry = TelemetrySettings(**_set_fields(TelemetrySettings, _block(flow, "telemetry")))
     block = _block(flow, "cluster")
     secret = SecretPlace(**_set_fields(SecretPlace, _block(block, "secret")))
     cluster = ClusterSettings(secret=secret, **_set_fields(ClusterSettings, block))
     kubernetes = KubernetesSettings(**_set_fields(KubernetesSettings, _block(flow, "kubernetes")))
     return ApplicationSettings(
-        metrics=metrics, cluster=cluster, kubernetes=kubernetes, **_set_fields(ApplicationSettings, flow)
+        metrics=metrics,
+        telemetry=telemetry,
+        cluster=cluster,
+        kubernetes=kubernetes,
+        **_set_fields(ApplicationSettings, flow),
     )
 
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from blueprint.core_settings import ApplicationSettings
 from blueprint.hocon import shown_name
 from blueprint.settings.secret_sources import secrets_of_process
 from blueprint.spelling import suggestion
@@ -52,6 +53,7 @@ VIEWS: Plugins[ViewType] = Plugins(
         "jsonl": f"{__name__}:JsonLines",
         "metrics": "streamlets.metrics.view:Metrics",
         "ui": "cli.ui.run_view:RunPage",
+        "traces": "streamlets.traces.view:Traces",
         "openlineage": "streamlets.lineage.openlineage.view:OpenLineage",
     },
     ("open",),
@@ -59,10 +61,17 @@ VIEWS: Plugins[ViewType] = Plugins(
 """The views by name."""
 
 
+def _requested(views: Sequence[str], settings: ApplicationSettings) -> tuple[str, ...]:
+    """Return all further views of a run: `metrics` and `traces` are among them if their settings are set."""
+    named = {text.partition("=")[0] for text in views}
+    wanted = {"metrics": settings.metrics.port, "traces": settings.telemetry.endpoint}
+    return (*views, *(name for name, value in wanted.items() if value and name not in named))
+
+
 def open_views(output: str, more: Sequence[str], context: ViewContext) -> tuple[View, ...]:
     """Return the views of a run, its output first. Each of the others has a thread of its own.
 
-    The view `metrics` is among them if `flow.metrics.port` is set.
+    The views `metrics` and `traces` are among them if their settings are set.
 
     Arguments:
         output: the name of the view on the standard output.
@@ -72,16 +81,18 @@ def open_views(output: str, more: Sequence[str], context: ViewContext) -> tuple[
     Raises:
         ViewError: a view is not known, cannot be opened, or needs the standard output, too.
     """
-    if context.plan.settings.metrics.port and not any(text.partition("=")[0] == "metrics" for text in more):
-        more = (*more, "metrics")
     shown = VIEWS[output].open(context)
-    return (shown, *(_detached(text, context, shown.print_line) for text in more))
+    return (shown, *(_detached(text, context, shown.print_line) for text in _requested(more, context.plan.settings)))
 
 
 def _detached(text: str, context: ViewContext, print_line: Callable[[str], None]) -> View:
     name, _, argument = text.partition("=")
+
+    def warn(text: str) -> None:
+        print_line(f"warning: {text}")
+
     try:
-        view = VIEWS[name].open(replace(context, argument=argument))
+        view = VIEWS[name].open(replace(context, argument=argument, warn=warn))
     except KeyError:
         raise ViewError(f"there is no view `{name}`; {suggestion(name, VIEWS)}") from None
     except (PluginError, ViewError) as error:

@@ -49,6 +49,7 @@ from streamlets.runner.supervision.environment import Environment
 from streamlets.runner.supervision.facts import Drain, Fact, Seen, StopNow
 from streamlets.runner.supervision.supervisor import Supervisor
 from streamlets.runner.topics import channels_of
+from streamlets.runner.trace_ids import LoggedIds
 from streamlets.runner.trial import Trial, UpgradeOutcome, read_outcome, write_outcome
 from streamlets.spark.failure import text_of
 from streamlets.spark.output import masked_output
@@ -152,7 +153,8 @@ def run(
         elif not options.taken_over and not is_begun(options.state):  # nothing is left of a version to compare with
             _require_unchanged(options.state, options.compared)
         moved = _take_place(plan, options.state)
-        log = RunLog(options.state.logs / "run.log", json=options.json_log, mask=secrets.masked)
+        ids = LoggedIds(options.state.checkpoints) if any(view.traced for view in views) else None
+        log = RunLog(options.state.logs / "run.log", json=options.json_log, mask=secrets.masked, ids=ids)
         status = StatusFile(options.state.status_file)
         history = EventHistory(options.state.event_history)
         options.state.keep_launch(options.arguments)

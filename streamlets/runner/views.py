@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from blueprint.plan import ApplicationPlan
@@ -22,12 +23,14 @@ class ViewContext:
         state: its state directory.
         bounded: whether the run ends when all available data has been processed.
         argument: what follows `=` in `--view NAME=ARGUMENT`; "" without it.
+        warn: shows people a warning, from any thread, while the run goes on.
     """
 
     plan: ApplicationPlan
     state: StateDirectory
     bounded: bool = False
     argument: str = ""
+    warn: Callable[[str], None] = field(default=lambda text: None, compare=False)
 
 
 class ViewError(Exception):

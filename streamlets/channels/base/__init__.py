@@ -15,6 +15,7 @@ from streamlets.channels.base.contents import (
     Stretch,
     TopicSummary,
     WriterSummary,
+    WrittenBatch,
 )
 from streamlets.channels.base.errors import (
     BatchMismatchError,
@@ -58,4 +59,5 @@ __all__ = [
     "UnknownConnectionError",
     "WriterFencedError",
     "WriterSummary",
+    "WrittenBatch",
 ]

@@ -40,6 +40,19 @@ class InvalidRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenBatch:
+    """A batch of a query that has written records.
+
+    Arguments:
+        query: Spark's id of the query, which is in its checkpoint.
+        number: the number of the batch.
+    """
+
+    query: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class WriterSummary:
     """The records of a topic that were written with one schema.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import abc
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from streamlets.channels.base.abilities import TopicAbilities
-from streamlets.channels.base.contents import METADATA, TopicSummary, WriterSummary
+from streamlets.channels.base.contents import METADATA, TopicSummary, WriterSummary, WrittenBatch
 from streamlets.channels.base.errors import TopicLostError
 from streamlets.channels.base.readers import Dropped, Lag, Missed, Position, Reader
 
@@ -140,6 +140,17 @@ class TopicResource(TopicAbilities, abc.ABC):
         records = self.count(at, self.end(), reader=reader)
         return Lag(records, None if records else 0.0)
 
+    def lag_by_partition(self, at: Position | None) -> Mapping[str, int]:
+        """Return the number of records after a position in each partition; {} if the channel has no partitions.
+
+        Arguments:
+            at: the position; None for the beginning of the topic.
+
+        Raises:
+            TopicLostError: the topic does not exist, or `at` is not one of its positions.
+        """
+        return {}
+
     def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
         """Return the number of records between two positions.
 
@@ -152,6 +163,21 @@ class TopicResource(TopicAbilities, abc.ABC):
             TopicLostError: the topic does not exist, or a position is not one of its positions.
         """
         return sum(batch.num_rows for batch in self.scan(None, after, until))
+
+    def written_by(self, after: Position | None, until: Position, most: int) -> tuple[WrittenBatch, ...]:
+        """Return the batches of queries that wrote the records between two positions, newest first.
+
+        () if the channel does not know them. What others wrote, such as spouts, is not among them.
+
+        Arguments:
+            after: the first position; None for the beginning of the topic.
+            until: the second position.
+            most: the largest number of batches.
+
+        Raises:
+            TopicLostError: the topic does not exist, or a position is not one of its positions.
+        """
+        return ()
 
     @abc.abstractmethod
     def owns(self, position: Position) -> bool:
@@ -211,17 +237,18 @@ class TopicResource(TopicAbilities, abc.ABC):
             TopicLostError: the topic does not exist.
         """
 
-    def last(self, count: int) -> Iterator[pa.RecordBatch]:
+    def last(self, count: int, *, metadata: bool = False) -> Iterator[pa.RecordBatch]:
         """Yield the last records as they were written, oldest first.
 
         Arguments:
             count: the number of records.
+            metadata: whether to add the column `_meta`.
 
         Raises:
             TopicLostError: the topic does not exist.
         """
         kept: deque[pa.RecordBatch] = deque()
-        for batch in self.scan():
+        for batch in self.scan(metadata=metadata):
             kept.append(batch)
             while sum(part.num_rows for part in kept) - kept[0].num_rows >= count:
                 kept.popleft()

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.avro.sources.loading import parse_contract
-from streamlets.channels.base import TopicSummary, WriterSummary
-from streamlets.channels.delta.integrity import LOG
+from streamlets.channels.base import TopicSummary, WriterSummary, WrittenBatch
+from streamlets.channels.delta.actions import DamagedCommitError, decode
+from streamlets.channels.delta.integrity import LOG, commit_path
 from streamlets.channels.delta.log import MARKER, Slice, TopicLog
+from streamlets.channels.delta.manifest import checkpoint_of
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.records import read_slices
+from streamlets.storage import objects
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from blueprint.avro.model import Contract
+
+
+_COMMITS_PER_BATCH = 4
+"""The commits that are read in search of a batch: others are of maintenance, or of writers that are not queries."""
 
 
 def topics_in(root: Path) -> tuple[Path, ...]:
@@ -67,8 +75,10 @@ def contracts(topic: Path) -> tuple[Contract, ...]:
     return tuple(sorted(map(parse_contract, texts), key=lambda contract: contract.fingerprint))
 
 
-def last(topic: Path, count: int) -> Iterator[pa.RecordBatch]:
+def last(topic: Path, count: int, *, metadata: bool = False) -> Iterator[pa.RecordBatch]:
     """Yield the last `count` records as they were written, oldest first. Only the files with these records are read.
+
+    With `metadata` they have the column `_meta`.
 
     Raises:
         TopicLostError: the topic does not exist.
@@ -81,11 +91,36 @@ def last(topic: Path, count: int) -> Iterator[pa.RecordBatch]:
         kept.insert(0, piece)
         missing -= piece.count
     surplus = max(0, -missing)
-    for batch in read_slices(kept, None):
+    for batch in read_slices(kept, None, metadata=metadata):
         skipped = min(surplus, batch.num_rows)
         surplus -= skipped
         if skipped < batch.num_rows:
             yield batch.slice(skipped)
+
+
+def written_by(topic: Path, start: Offset, end: Offset, most: int) -> tuple[WrittenBatch, ...]:
+    """Return the batches of queries that wrote the records between two offsets, newest first in each table.
+
+    The commits name them. Commits of maintenance name none, and neither does a commit that was cleaned from the log.
+
+    Arguments:
+        topic: the directory of the topic.
+        start: the first offset.
+        end: the second offset.
+        most: the largest number of batches; no more commits than several times as many are read.
+    """
+    batches: dict[WrittenBatch, None] = {}
+    for name, (id, place) in end.tables.items():
+        first, last = start.place(name).version, place.version if place.number else place.version - 1
+        for version in range(last, max(first, last + 1 - most * _COMMITS_PER_BATCH) - 1, -1):
+            data = objects.read(commit_path(topic / name, version))
+            if data is None or len(batches) >= most:
+                break
+            with suppress(DamagedCommitError):  # its readers report it
+                txn = decode(id, version, data).txn
+                if txn is not None and (checkpoint := checkpoint_of(txn.writer)):
+                    batches[WrittenBatch(checkpoint, txn.sequence)] = None
+    return tuple(batches)
 
 
 def _open_log(topic: Path) -> TopicLog:

@@ -29,6 +29,12 @@ def writer_id(streamlet: str, query: str, checkpoint: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "_", f"{streamlet}.{query}-{checkpoint}")
 
 
+def checkpoint_of(writer: str) -> str:
+    """Return the id of the checkpoint in the id of a writer; "" if the writer is not a query."""
+    match = re.search(r"-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", writer)
+    return match[1] if match is not None else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """The outcome of a batch.

@@ -23,6 +23,7 @@ from streamlets.channels.base import (
     TopicLostError,
     TopicResource,
     TopicSummary,
+    WrittenBatch,
 )
 from streamlets.channels.delta import inspection
 from streamlets.channels.delta import log as topic_log
@@ -177,6 +178,12 @@ class DeltaTopic(TopicResource):
         self._remember(log, start, reader)
         return records
 
+    @override
+    def written_by(self, after: Position | None, until: Position, most: int) -> tuple[WrittenBatch, ...]:
+        start = Offset.from_position(after) if after is not None else None
+        end = Offset.from_position(until)
+        return inspection.written_by(self.path, start or Offset(end.topic), end, most)
+
     def _follow(self, at: Position | None, reader: str) -> tuple[TopicLog, Offset]:
         """Return a log that knows the commits after a position, if possible the one that its reader used before."""
         start = Offset.from_position(at) if at is not None else None
@@ -273,8 +280,8 @@ class DeltaTopic(TopicResource):
         return inspection.contracts(self.path)
 
     @override
-    def last(self, count: int) -> Iterator[pa.RecordBatch]:
-        return inspection.last(self.path, count)
+    def last(self, count: int, *, metadata: bool = False) -> Iterator[pa.RecordBatch]:
+        return inspection.last(self.path, count, metadata=metadata)
 
     @override
     def missed(self) -> Iterator[Missed]:

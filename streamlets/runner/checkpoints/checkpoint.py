@@ -196,6 +196,16 @@ def read_checkpoint(directory: Path) -> Checkpoint:
     )
 
 
+def batch_in(directory: Path, number: int) -> Batch | None:
+    """Return a batch of a checkpoint; None if Spark has not planned it, no longer keeps it, or its file is damaged.
+
+    Arguments:
+        directory: the directory of the checkpoint.
+        number: the number of the batch.
+    """
+    return _batch(directory, number, [])
+
+
 def latest(directory: Path) -> int | None:
     """Return the highest number of a file of Spark's log in a directory; None without files."""
     return max(numbers(directory), default=None)

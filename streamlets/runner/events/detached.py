@@ -29,6 +29,7 @@ class Detached(View):
 
     def __init__(self, view: View, failed: Callable[[Exception], None]) -> None:
         self._view, self._failed = view, failed
+        self.traced = view.traced
         self._waiting: Queue[tuple[Event, RunStatus] | None] = Queue(_MOST_WAITING)
         self._thread = threading.Thread(target=self._show, name=type(view).__name__, daemon=True)
 

@@ -14,9 +14,11 @@ class View(ABC):
 
     Attributes:
         on_stdout: whether it writes to the standard output, which one view of a run can do.
+        traced: whether it sends traces, whose ids the log has then, too.
     """
 
     on_stdout: bool = False
+    traced: bool = False
 
     def __enter__(self) -> Self:
         return self

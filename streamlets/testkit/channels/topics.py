@@ -304,6 +304,9 @@ class TopicTests(FittingTests):
         assert set(topic.contracts()) == {READING, WIDER}
         assert ids_of(topic.last(2)) == [3, 4]
         assert ids_of(topic.last(100)) == [1, 2, 3, 4]
+        rows = [row for batch in topic.last(2, metadata=True) for row in batch.to_pylist()]
+        assert [row["id"] for row in rows] == [3, 4]
+        assert all(row[METADATA]["timestamp"] is not None for row in rows)
 
     def test_a_replay_of_dead_letters_is_decided_once(self, channel_bench: ChannelBench) -> None:
         """The decisions are stored with the topic, under an id that is the same in each process."""

@@ -375,6 +375,7 @@ NOT_COMPARED = {
         "resources": "what a run creates and deletes, which each start decides",
         "state_access": "who may read the state directory",
         "metrics": "where a run serves its metrics",
+        "telemetry": "where a run sends its traces",
         "cluster": "where Spark runs tasks; a checkpoint keeps its number of shuffle partitions",
         "kubernetes": "where a run is, and with how much of a machine",
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from deltalake import DeltaTable
 
 from blueprint.avro.model import Contract
-from streamlets.channels.base import TopicWriteError, WriterFencedError
+from streamlets.channels.base import Position, TopicWriteError, WriterFencedError, WrittenBatch
 from streamlets.channels.delta.integrity import commit_path
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
 from streamlets.channels.delta.table import Table
@@ -238,3 +239,25 @@ def test_a_failed_append_publishes_nothing_and_can_be_repeated(tmp_path: Path) -
     assert not data_files(topic)
     assert appender.append([batch([1])], 0)
     assert ids_of(topic.scan()) == [1]
+
+
+def test_commits_name_the_batches_that_wrote_records(tmp_path: Path) -> None:
+    """Also in parts of a topic, and no more than asked for; other writers and cleaned commits name none."""
+    topic = made(tmp_path)
+    first, second = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
+    ends: list[Position | None] = [None]
+    for writer, number in ((f"a.out-{first}", 0), (f"a.out-{first}", 1), ("spout", 7), (f"b.out-{second}", 4)):
+        with topic.appender(READING, writer=writer) as appender:
+            appender.append([batch([number])], number)
+        ends.append(topic.end())
+    end = topic.end()
+    newest = [WrittenBatch(second, 4), WrittenBatch(first, 1), WrittenBatch(first, 0)]
+    assert list(topic.written_by(None, end, 10)) == newest
+    assert list(topic.written_by(None, end, 2)) == newest[:2]
+    for index, expected in enumerate([newest[2:], newest[1:2], [], newest[:1]]):
+        until = ends[index + 1]
+        assert until is not None
+        assert list(topic.written_by(ends[index], until, 10)) == expected
+    assert topic.written_by(end, end, 10) == ()
+    clean_log(topic)
+    assert topic.written_by(None, end, 10) == (newest[0],)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -200,6 +201,15 @@ class KafkaTopic(AdministeredTopic):
         return Lag(1 + sum(1 for _ in messages), age)
 
     @override
+    def lag_by_partition(self, at: Position | None) -> Mapping[str, int]:
+        latest = self._messages.latest()
+        parts = ranges(self._messages.start(at), latest)
+        lags = {number: offsets_in({number: parts[number]}) if number in parts else 0 for number in sorted(latest)}
+        if sum(lags.values()) <= EXACT:  # otherwise marks of transactions are counted, as in `lag`
+            lags = dict.fromkeys(lags, 0) | Counter(message.partition() for message in self._messages.read(parts))
+        return {str(number): records for number, records in lags.items()}
+
+    @override
     def count(self, after: Position | None, until: Position, *, reader: str = "") -> int:
         parts = ranges(self._messages.start(after), self._messages.offsets(until))
         return self._messages.count(parts, of_reader=bool(reader))
@@ -281,9 +291,9 @@ class KafkaTopic(AdministeredTopic):
         return self._published() if self._messages.all() else ()
 
     @override
-    def last(self, count: int) -> Iterator[pa.RecordBatch]:
+    def last(self, count: int, *, metadata: bool = False) -> Iterator[pa.RecordBatch]:
         self.require_own()
-        return self._read(self._messages.newest(count), None)
+        return self._read(self._messages.newest(count), None, metadata=metadata)
 
     @override
     def shown_with(self, schema: Contract | None, invalid: Callable[[str], None]) -> KafkaTopic:

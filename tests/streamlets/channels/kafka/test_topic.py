@@ -71,6 +71,18 @@ def test_an_external_topic_is_prepared_when_it_appears(kafka_broker: str, tmp_pa
     assert "was deleted and created again" in refusal(topic, [READING])
 
 
+def test_the_lag_is_known_by_partition(topic: KafkaTopic) -> None:
+    """Of a reader at the beginning, of one that has read everything, and of one that lags in one partition."""
+    append(topic, [batch([1, 2, 3, 4, 5, 6])], READING, 0, partition_by=("id",))
+    lags = topic.lag_by_partition(None)
+    assert set(lags) == {"0", "1"} and sum(lags.values()) == topic.lag(None).records == 6
+    end = topic.end()
+    assert topic.lag_by_partition(end) == {"0": 0, "1": 0}
+    offsets = dict(Offsets.from_position(end).partitions)
+    lagging = Offsets(topic.name, offsets | {1: offsets[1] - 2}).to_position()
+    assert topic.lag_by_partition(lagging) == {"0": 0, "1": 1}, "the last offset is the mark of the transaction"
+
+
 def test_equal_keys_are_in_one_partition(topic: KafkaTopic) -> None:
     """Records go to the partition of their key, and keep their order there."""
     for number in range(3):

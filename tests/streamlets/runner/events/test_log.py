@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.publisher import Publisher
@@ -74,3 +76,31 @@ def test_lines_that_cannot_be_written_are_lost(tmp_path: Path) -> None:
     log.failure(UNIT, TEXT)
     log.close()
     assert not (tmp_path / "missing").exists()
+
+
+class _Ids:
+    """The ids of a trace for every record about a unit."""
+
+    def of(self, event: Event) -> dict[str, str]:
+        return {"trace_id": "ab", "span_id": "cd"} if isinstance(event, UnitChanged) else {}
+
+    def of_failure(self, unit: UnitId) -> dict[str, str]:
+        return {"trace_id": "ab"}
+
+
+@pytest.mark.parametrize("as_json", [True, False], ids=["json", "text"])
+def test_records_about_a_batch_have_the_ids_of_its_trace(tmp_path: Path, as_json: bool) -> None:
+    """Records about anything else have none, and the text of a failure stays as it is."""
+    log = RunLog(tmp_path / "run.log", json=as_json, ids=_Ids())
+    publisher = Publisher([log])
+    for event in STORY:
+        publisher.publish(event)
+    log.failure(UNIT, TEXT)
+    log.close()
+    text = (tmp_path / "run.log").read_text()
+    changes = sum(isinstance(event, UnitChanged) for event in STORY)
+    assert text.count('"span_id":"cd"' if as_json else " trace_id=ab span_id=cd\n") == changes
+    if as_json:
+        assert json.loads(text.splitlines()[-1])["trace_id"] == "ab"
+    else:
+        assert f"mean.out: the failure in full trace_id=ab\n{TEXT.rstrip()}" in text
