@@ -27,14 +27,20 @@ class _Collector:
 
     def collect(self) -> Iterator[Metric]:
         """Yield each metric that has values."""
-        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         scene = self._scene()
         for family in FAMILIES:
-            make = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
-            metric = make(family.name, family.help, labels=family.labels)
-            for labels, value in family.values(scene):
-                metric.add_metric(labels, value)
+            metric: Metric
+            if family.kind == "histogram":
+                metric = histogram = HistogramMetricFamily(family.name, family.help, labels=family.labels)
+                for labels, counted in family.histograms(scene):
+                    histogram.add_metric(labels, list(counted.buckets), counted.sum)
+            else:
+                make = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
+                metric = simple = make(family.name, family.help, labels=family.labels)
+                for labels, value in family.values(scene):
+                    simple.add_metric(labels, value)
             if metric.samples:
                 yield metric
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import get_args
 
-from streamlets.metrics.family import UNIT, Family, Scene, Value, by_name, of_streamlets, of_units
+from streamlets.metrics.family import UNIT, Family, Histogram, Scene, Value, by_name, of_streamlets, of_units
+from streamlets.runner.events.durations import BOUNDS
 from streamlets.runner.events.executors import Executors
 from streamlets.runner.events.health import HEALTHS
 from streamlets.runner.events.phases import PHASES
@@ -50,6 +52,14 @@ def _executors(scene: Scene, value: Callable[[Executors], float]) -> Iterator[Va
 
 def _phases(unit: UnitStatus, _: float) -> dict[str, float]:
     return {phase.name: unit.phase_seconds.get(phase.name, 0.0) for phase in PHASES} if unit.batches else {}
+
+
+def _durations(scene: Scene) -> Iterator[tuple[tuple[str, ...], Histogram]]:
+    names = (*map(str, BOUNDS), "+Inf")
+    for unit in scene.status.units.values():
+        if unit.durations:
+            buckets = tuple(zip(names, accumulate(unit.durations), strict=True))
+            yield (unit.unit.streamlet, unit.unit.part), Histogram(buckets, sum(unit.phase_seconds.values()))
 
 
 FAMILIES = (
@@ -117,6 +127,10 @@ FAMILIES = (
     Family(
         name="streamlets_batches_total", kind="counter", labels=UNIT,
         values=of_units(lambda unit, _: unit.batches or None), help="Finished batches.",
+    ),
+    Family(
+        name="streamlets_batch_duration_seconds", kind="histogram", labels=UNIT, histograms=_durations,
+        help="Duration of finished batches.",
     ),
     Family(
         name="streamlets_batch_phase_seconds_total", kind="counter", labels=(*UNIT, "phase"), values=by_name(_phases),

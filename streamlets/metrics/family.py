@@ -14,6 +14,19 @@ Value = tuple[tuple[str, ...], float]
 
 
 @dataclass(frozen=True, slots=True)
+class Histogram:
+    """How often a quantity had which value.
+
+    Arguments:
+        buckets: for each bound, the number of values up to it; `+Inf` has all values.
+        sum: the sum of the values.
+    """
+
+    buckets: tuple[tuple[str, float], ...]
+    sum: float
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """What the metrics of one scrape are computed from.
 
@@ -43,13 +56,15 @@ class Family:
         labels: the names of its labels.
         help: its meaning, in one sentence.
         values: returns its values.
+        histograms: returns the values of a histogram instead.
     """
 
     name: str
-    kind: Literal["counter", "gauge"]
+    kind: Literal["counter", "gauge", "histogram"]
     labels: tuple[str, ...]
     help: str
-    values: Callable[[Scene], Iterable[Value]]
+    values: Callable[[Scene], Iterable[Value]] = lambda _: ()
+    histograms: Callable[[Scene], Iterable[tuple[tuple[str, ...], Histogram]]] = lambda _: ()
 
 
 UNIT = ("streamlet", "query")

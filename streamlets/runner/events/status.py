@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
 from streamlets.runner.events.busy import Spells, busy_ratio
+from streamlets.runner.events.durations import Durations
 from streamlets.runner.events.executors import Executors
 from streamlets.runner.events.port_counts import PortCounts
 from streamlets.runner.events.watermark import watermark_time
@@ -120,6 +121,7 @@ class UnitStatus:
         phase_seconds: the seconds of all batches since the run started, by phase.
         state_seconds: the time that Spark's tasks have spent in state since the run started, summed over all tasks.
         state_bytes: the memory of the state after the last batch.
+        durations: the number of batches since the run started by their duration, see `durations.BOUNDS`.
         spells: when batches ran in the last minute, see `busy`.
         last_record: when the last batch with records was finished; None without one.
         oldest_unread: since when the oldest record waits that is not committed, by inlet, where known.
@@ -160,6 +162,7 @@ class UnitStatus:
     phase_seconds: Mapping[str, float] = field(default_factory=dict)
     state_seconds: float = 0.0
     state_bytes: int = 0
+    durations: Durations = ()
     spells: Spells = ()
     last_record: float | None = None
     oldest_unread: Mapping[str, float] = field(default_factory=dict)

@@ -94,7 +94,7 @@ def _unit_from_json(data: Mapping[str, Any], streamlet: str) -> UnitStatus:
         values["hang"] = Hang(hang["what"], hang["since"], tuple(hang["where"]))
     if tasks := values.get("tasks"):
         values["tasks"] = OpenTasks(**tasks)
-    values["frames"] = tuple(data.get("frames", ()))
+    values |= {name: tuple(data.get(name, ())) for name in ("frames", "durations")}
     values |= {name: tuple(map(tuple, data.get(name, ()))) for name in ("recent", "spells")}
     return UnitStatus(unit=UnitId(streamlet, data["query"]), **values)
 

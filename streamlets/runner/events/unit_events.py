@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 
 from blueprint.wording import counted, span
 from streamlets.runner.events.busy import with_batch
+from streamlets.runner.events.durations import with_duration
 from streamlets.runner.events.event import Importance, UnitEvent
 from streamlets.runner.events.port_counts import PortCounts
 from streamlets.runner.events.status import (
@@ -208,6 +209,7 @@ class UnitProgressed(UnitEvent):
             transactions=unit.transactions + (not in_batches),
             phases=self.phases,
             phase_seconds=_added(unit.phase_seconds, self.phases),
+            durations=with_duration(unit.durations, self.seconds) if in_batches else unit.durations,
             spells=with_batch(unit.spells, self.time, self.seconds) if in_batches else unit.spells,
             last_record=self.time if self.rows else unit.last_record,
             hang=None,

@@ -11,15 +11,24 @@ from prometheus_client.parser import text_string_to_metric_families
 from streamlets.metrics.collector import Exposition
 from streamlets.metrics.families import FAMILIES, table
 from streamlets.metrics.family import Family, Scene
+from streamlets.runner.events.durations import BOUNDS
 from streamlets.runner.events.status import RunStatus
 from tests.streamlets.metrics.scenes import NOW, full_status, waiting_status
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 
 
+def series(family: Family) -> dict[str, tuple[str, ...]]:
+    """Return the series of a metric with their labels, which are several for a histogram."""
+    if family.kind != "histogram":
+        return {family.name: family.labels}
+    parts = {"bucket": (*family.labels, "le"), "count": family.labels, "sum": family.labels}
+    return {f"{family.name}_{part}": labels for part, labels in parts.items()}
+
+
 def scraped(scene: Scene) -> dict[str, dict[tuple[str, ...], float]]:
     """Return the values of each metric of ours by the values of its labels, as a client reads them."""
-    labels = {family.name: family.labels for family in FAMILIES}
+    labels = {name: labels for family in FAMILIES for name, labels in series(family).items()}
     values: dict[str, dict[tuple[str, ...], float]] = {}
     for metric in text_string_to_metric_families(Exposition(lambda: scene).render().decode()):
         for sample in metric.samples:
@@ -50,6 +59,11 @@ def test_the_values_of_a_run() -> None:
     assert values["streamlets_batches_total"] == {unit: 1}
     assert values["streamlets_batch_phase_seconds_total"][(*unit, "executing")] == 5.0
     assert sum(values["streamlets_batch_phase_seconds_total"].values()) == 6.0
+    duration = "streamlets_batch_duration_seconds"
+    assert (values[f"{duration}_count"], values[f"{duration}_sum"]) == ({unit: 1}, {unit: 6.0})
+    counts = {bound: count for (*_, bound), count in values[f"{duration}_bucket"].items()}
+    assert {bound for bound, count in counts.items() if count} == {"10.0", "30.0", "60.0", "300.0", "+Inf"}
+    assert set(counts) == {*map(str, BOUNDS), "+Inf"}
     assert values["streamlets_last_batch_seconds"] == {unit: 6.0}
     assert values["streamlets_running_batch_seconds"] == {unit: 15.0}
     assert values["streamlets_state_rows"] == {unit: 11}
@@ -75,7 +89,7 @@ def test_the_values_of_streamlets_that_do_not_work() -> None:
 def test_every_metric_has_a_value_in_some_run() -> None:
     """So that no test of names passes by an empty table."""
     found = set(scraped(Scene(full_status(), NOW, {"t": 1}))) | set(scraped(Scene(waiting_status(), NOW)))
-    assert found == {family.name for family in FAMILIES}
+    assert found == {name for family in FAMILIES for name in series(family)}
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -103,11 +117,11 @@ def test_the_documentation_has_the_metrics() -> None:
 def test_the_documentation_says_how_many_series_there_are() -> None:
     """For an application of streamlets with one query, one inlet, one outlet, state and a watermark each."""
 
-    def series(streamlets: int) -> int:
+    def number(streamlets: int) -> int:
         topics = {f"t{number}": 1 for number in range(streamlets)}
         values = scraped(Scene(full_status(streamlets), NOW, topics))
         return sum(map(len, values.values()))
 
-    of_one = series(11) - series(10)
-    assert series(100) - series(10) == 90 * of_one
+    of_one = number(11) - number(10)
+    assert number(100) - number(10) == 90 * of_one
     assert f"{of_one} series for each streamlet" in PAGE.read_text(encoding="utf-8").replace("\n", " ")

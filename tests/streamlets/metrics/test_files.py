@@ -16,11 +16,12 @@ import yaml
 from streamlets.metrics.__main__ import FILES, main
 from streamlets.metrics.families import FAMILIES
 from streamlets.runner.events.health import HEALTHS
+from tests.streamlets.metrics.test_families import series
 
 PACKAGE = Path(__file__).parents[3] / "streamlets" / "metrics"
 ALERTS = PACKAGE / "alerts.yml"
 DASHBOARD = PACKAGE / "dashboard.json"
-LABELS = {family.name: {*family.labels, "job", "instance"} for family in FAMILIES}
+LABELS = {name: {*own, "job", "instance"} for family in FAMILIES for name, own in series(family).items()}
 OTHERS = {"up", "process_resident_memory_bytes", "process_cpu_seconds_total"}
 """Metrics of Prometheus and of its client library."""
 
