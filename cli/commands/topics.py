@@ -68,7 +68,9 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
         import json
 
         entries = {
-            state.application: [asdict(topic.summary()) | _differences(topic) for topic in resources]
+            state.application: [
+                asdict(topic.summary()) | _differences(topic) | _readers(topic, state) for topic in resources
+            ]
             for state, resources in topics.items()
         }
         click.echo(json.dumps(entries, indent=2))
@@ -232,6 +234,23 @@ def _report(topic: str, dropped: Dropped, form: str, *, done: bool) -> None:
 def _differences(topic: TopicResource) -> dict[str, object]:
     """Return the differences between a topic and the blueprint, as data."""
     return {"differences": [asdict(difference) for difference in topic.differences()]}
+
+
+def _readers(topic: TopicResource, state: StateDirectory) -> dict[str, object]:
+    """Return the readers of a topic and the records that they have not committed, as data."""
+    from streamlets.runner.checkpoints.checkpoint import checkpoints_in
+    from streamlets.runner.checkpoints.readers import readers_of
+
+    return {
+        "readers": [
+            {
+                "name": reader.name,
+                "lag": topic.lag(reader.committed, reader=reader.name).records,
+                "lag_by_partition": dict(topic.lag_by_partition(reader.committed)),
+            }
+            for reader in readers_of(topic, checkpoints_in(state.checkpoints), ())
+        ]
+    }
 
 
 def _print_table(application: str, summaries: list[TopicSummary]) -> None:

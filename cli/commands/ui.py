@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shlex
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blueprint.loopback import is_loopback
+from blueprint.plan import STATE_DIRECTORY
 from cli.application import existing_blueprint
 from cli.groups import imports_modules
 from cli.options import PAGE_PORT, path_argument
@@ -116,10 +118,21 @@ def ui(
         read_only=read_only,
         records=local if records is None else records,
         editor=place,
+        reopen=_reopening(path, state_dir) if ends_with_stdin else "",
     )
     if ends_with_stdin:
         threading.Thread(target=_end_with_stdin, name="end-with-stdin", daemon=True).start()
     serve(options, listener, certificate=certificate, key=key)
+
+
+def _reopening(path: Path, state_dir: Path | None) -> str:
+    """Return the command that opens the page of a run again after its end."""
+    project = path.absolute()
+    if project.name == "blueprint.conf":
+        project = project.parent
+    beside = (project if project.is_dir() else project.parent) / STATE_DIRECTORY
+    place = ["--state-dir", str(state_dir.absolute())] if state_dir and state_dir.absolute() != beside else []
+    return shlex.join(["flow", "ui", str(project), *place])
 
 
 def _require_packages() -> None:

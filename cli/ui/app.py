@@ -39,6 +39,7 @@ _EXPECTED = (
 """Errors that have a message for the user."""
 
 _MOST_EVENTS = 2000
+_MOST_BATCHES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,8 @@ class Options:
         records: whether records of topics and dead letters are shown.
         read_only: whether no action is allowed.
         editor: the address that opens a place in an editor, with `{path}`, `{line}` and `{column}`; "" for none.
+        reopen: the command that opens the page again when the server has ended with its run; "" for a server of its
+            own.
     """
 
     applications: Applications
@@ -58,6 +61,7 @@ class Options:
     records: bool = True
     read_only: bool = False
     editor: str = ""
+    reopen: str = ""
 
 
 class Page:
@@ -84,6 +88,7 @@ class Page:
             Route(f"{one}/streamlets/{{ref}}", self._answer(_streamlet)),
             Route(f"{one}/streamlets/{{ref}}/settings", self._answer(_settings)),
             Route(f"{one}/streamlets/{{ref}}/samples", self._answer(_samples)),
+            Route(f"{one}/streamlets/{{ref}}/batches", self._answer(_batches)),
             Route(f"{one}/streamlets/{{ref}}/source", self._answer(_source)),
             Route(f"{one}/streamlets/{{ref}}/tasks", self._answer(_tasks, records=True)),
             Route(f"{one}/logs", self._answer(lambda served, _: streamlet.logs(served))),
@@ -117,7 +122,7 @@ class Page:
         def all_of_them() -> list[dict[str, Any]]:
             return [_overview(served) for served in self._options.applications.all().values()]
 
-        options = {name: getattr(self._options, name) for name in ("records", "read_only", "editor")}
+        options = {name: getattr(self._options, name) for name in ("records", "read_only", "editor", "reopen")}
         return JSONResponse({**options, "applications": await to_thread.run_sync(all_of_them)})
 
     def _answer(self, find: Callable[[Served, Request], Any], *, records: bool = False) -> Callable[[Request], Any]:
@@ -235,6 +240,10 @@ def _samples(served: Served, request: Request) -> Any:
     return streamlet.samples(served, request.path_params["ref"], time.time() - seconds)
 
 
+def _batches(served: Served, request: Request) -> Any:
+    return streamlet.batches(served, request.path_params["ref"], _number(request, "most", 60, _MOST_BATCHES))
+
+
 def _source(served: Served, request: Request) -> Any:
     return source.source(served, request.path_params["ref"])
 
@@ -254,8 +263,8 @@ def _topic(served: Served, request: Request) -> Any:
 
 def _records(served: Served, request: Request) -> Any:
     count = _number(request, "count", 50, topic.MOST_RECORDS)
-    text = request.query_params.get("containing", "")
-    return topic.records(served, request.path_params["name"], count=count, containing=text)
+    text, field = (request.query_params.get(name, "") for name in ("containing", "field"))
+    return topic.records(served, request.path_params["name"], count=count, containing=text, field=field)
 
 
 def _letters(served: Served, request: Request) -> Any:

@@ -80,6 +80,8 @@ def test_topics_as_data(flow: Flow, state: Path) -> None:
     topics = {topic["name"]: topic for topic in json.loads(result.out)["app"]}
     assert topics["records"]["records"] == 25
     assert topics["records"]["bytes"] > 0
+    assert (topics["records"]["files"], topics["empty"]["files"]) == (5, 0)
+    assert topics["records"]["readers"] == []
     assert topics["records"]["writers"][0]["queries"] == ["source/out"]
     assert topics["empty"]["records"] == 0
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from blueprint.comparison.descriptor import DescribedStreamlet
 from blueprint.quantities import with_singulars
 from streamlets.runner.deployment import described
+from streamlets.runner.samples.batches import read_batches
 from streamlets.runner.samples.reading import read_samples
 
 if TYPE_CHECKING:
@@ -78,6 +79,21 @@ def samples(served: Served, ref: str, since: float) -> list[dict[str, Any]]:
         if sample.streamlet == ref:
             at.setdefault(sample.time, []).append(sample)
     return [_summed(time, samples) for time, samples in at.items()]
+
+
+def batches(served: Served, ref: str, most: int) -> dict[str, list[dict[str, Any]]]:
+    """Return the last batches of a streamlet by query, oldest first, also the batches of earlier runs.
+
+    Arguments:
+        most: the largest number of batches of a query.
+    """
+    return {
+        query: [
+            {"time": batch.time, "number": batch.number, "seconds": batch.seconds, "phases": dict(batch.phases)}
+            for batch in own
+        ]
+        for query, own in read_batches(served.state, ref, most).items()
+    }
 
 
 def _summed(time: float, samples: Sequence[Sample]) -> dict[str, Any]:

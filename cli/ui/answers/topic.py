@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from cli.output.quantities import plain
 from cli.state import having_name, topics_of
-from streamlets.channels.base import ChannelUnavailableError, TopicLostError
+from cli.ui.answers.contract_differences import differences
+from streamlets.channels.base import METADATA, ChannelUnavailableError, TopicLostError
 from streamlets.runner.checkpoints.checkpoint import checkpoints_in
 from streamlets.runner.checkpoints.readers import readers_of
 from streamlets.runner.dead_letters.letters import DeadLetter, holds_dead_letters, letters_in, tallies
@@ -20,6 +21,8 @@ from streamlets.runner.deployment import described, schema_of
 from streamlets.runner.state_directory.directory import StateDirectory
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from blueprint.avro.model import Contract
     from cli.ui.served import Served
     from streamlets.channels.base import Reader, TopicResource
@@ -55,10 +58,13 @@ def topic(served: Served, name: str) -> dict[str, Any] | None:
         return None
     summary = _summary(resource)
     if "unavailable" in summary:
-        return summary | {"contracts": _declared(served, resource), "readers": [], "damage": []}
+        return summary | {"contracts": _declared(served, resource), "readers": [], "damage": [], "settings": {}}
     checkpoints = checkpoints_in(served.state.checkpoints)
     readers = readers_of(resource, checkpoints, ())
+    declared = described(served.state)
+    settings = declared.topics[resource.plan.id].settings if declared and resource.plan.id in declared.topics else {}
     return summary | {
+        "settings": {name: str(value) for name, value in settings.items() if value is not None},
         "contracts": _declared(served, resource, resource),
         "readers": [_reader(resource, reader) for reader in readers],
         "damage": [f"{each.name}: {text}" for each in checkpoints for text in each.damage],
@@ -86,13 +92,19 @@ def _find(served: Served, name: str) -> TopicResource | None:
     return next(iter(by_id or having_name(name, known)), None)
 
 
-def records(served: Served, name: str, *, count: int, containing: str = "") -> dict[str, Any] | None:
+KEY = "_key"
+"""The field of a search for the key of messages, which is not a field of their records."""
+
+
+def records(served: Served, name: str, *, count: int, containing: str = "", field: str = "") -> dict[str, Any] | None:
     """Return the last records of a topic, newest first; None if there is no such topic.
 
     Arguments:
         name: the id of the topic, or its name on its channel.
         count: the largest number of records.
         containing: only records whose JSON text has this text, among the last ones.
+        field: compare this field of the records with the text instead, with the names of outer fields, as in
+            `address.city`; `_key` for the key of messages.
 
     Raises:
         ChannelUnavailableError, TopicLostError, ValueError: the topic cannot be read.
@@ -103,9 +115,36 @@ def records(served: Served, name: str, *, count: int, containing: str = "") -> d
     invalid: list[str] = []
     shown = resource.shown_with(schema_of(served.state, resource.plan.id), invalid.append)
     looked = _SEARCHED if containing else count
-    rows = [json.loads(json.dumps(row, default=plain)) for batch in shown.last(looked) for row in batch.to_pylist()]
-    fitting = [row for row in rows if containing.casefold() in json.dumps(row, ensure_ascii=False).casefold()]
-    return {"searched": len(rows), "matching": len(fitting), "records": fitting[::-1][:count], "invalid": invalid[:20]}
+    last = [row for batch in shown.last(looked, metadata=True) for row in batch.to_pylist()]
+    rows = [(_key(row.pop(METADATA)), json.loads(json.dumps(row, default=plain))) for row in last]
+    fitting = [
+        row if key is None else {KEY: key, **row}
+        for key, row in rows
+        if not containing or _fits(row, key, containing, field)
+    ]
+    return {
+        "searched": len(rows), "matching": len(fitting), "records": fitting[::-1][:count], "invalid": invalid[:20],
+        "keys": any(key is not None for key, _ in rows),
+    }  # fmt: skip
+
+
+def _key(metadata: Mapping[str, Any]) -> str | None:
+    """Return the key of a message as text, or as Base64 if it is not text; None without one."""
+    key: bytes | None = metadata["key"]
+    try:
+        return key.decode() if key is not None else None
+    except UnicodeDecodeError:
+        return str(plain(key))
+
+
+def _fits(row: dict[str, Any], key: str | None, text: str, field: str) -> bool:
+    """Return whether a record is one of those that are searched for; see `records`."""
+    if not field:
+        return text.casefold() in json.dumps(row, ensure_ascii=False).casefold()
+    value: object = key if field == KEY else row
+    for name in field.split(".") if field != KEY else ():
+        value = value.get(name) if isinstance(value, dict) else None
+    return value is not None and text == (value if isinstance(value, str) else json.dumps(value))
 
 
 def letters(served: Served, *, port: str = "", reason: str = "", count: int = 50) -> dict[str, Any]:
@@ -164,6 +203,7 @@ def _summary(resource: TopicResource) -> dict[str, Any]:
     return _named(resource) | {
         "records": summary.records,
         "bytes": summary.bytes,
+        "files": summary.files,
         "last_commit": summary.last_commit,
         "dead_letters": dead,
         "writers": [
@@ -197,19 +237,40 @@ def _declared(served: Served, resource: TopicResource, stored: TopicResource | N
     return [
         {
             "record": contract.record.name, "fingerprint": fingerprint, "writers": writers, "readers": readers,
-            "schema": json.loads(contract.json),
+            "schema": json.loads(contract.json), "differences": _differences(contract, readers, found.values()),
         }
         for fingerprint, (contract, writers, readers) in found.items()
     ]  # fmt: skip
 
 
+def _differences(
+    contract: Contract, readers: list[str], others: Iterable[tuple[Contract, list[str], list[str]]]
+) -> list[dict[str, Any]]:
+    """Return the differences between a contract and the contracts of the records that are read with it.
+
+    Arguments:
+        contract: the contract.
+        readers: who reads with it.
+        others: the contracts of the topic, each with who writes and who reads with it.
+    """
+    if not readers:
+        return []
+    return [
+        {"writers": writers, "record": written.record.name, "fingerprint": written.fingerprint, "fields": fields}
+        for written, writers, own_readers in others
+        if written is not contract and (writers or not own_readers) and (fields := differences(written, contract))
+    ]
+
+
 def _reader(resource: TopicResource, reader: Reader) -> dict[str, Any]:
     try:
         lag = resource.lag(reader.committed, reader=reader.name)
+        partitions = dict(resource.lag_by_partition(reader.committed))
     except (ChannelUnavailableError, TopicLostError, OSError, ValueError, KeyError, TypeError) as error:
         return {"name": reader.name, "error": str(error)}
     return {
         "name": reader.name,
+        "partitions": partitions,
         "position": resource.shown(reader.committed) if reader.committed is not None else None,
         "lag": lag.records,
         "lag_seconds": lag.seconds,

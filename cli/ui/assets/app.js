@@ -22,7 +22,7 @@ const VIEWS = { "": applicationView, topics: topicsView, "dead-letters": deadLet
 const VIEWS_OF_ONE = { streamlets: streamletView, topics: topicView };
 
 const main = document.getElementById("main");
-const page = { options: {}, live: null, view: null, deleted: "" };
+const page = { options: {}, live: null, view: null, deleted: "", over: false };
 
 export const address = (...parts) => "/" + parts.map(encodeURIComponent).join("/");
 
@@ -92,6 +92,10 @@ function refuse(text) {
 function header() {
   const [id, section = ""] = parts();
   const { live } = page;
+  const over = Boolean(live?.gone && page.options.reopen); // the server of a run ends with it
+  if (over !== page.over) fill(document.getElementById("over"), over ? h("div", { class: "card notice" }, "The run has ended, and this page with it. To open it again: ",
+    h("code", {}, page.options.reopen)) : null);
+  page.over = over;
   const tabs = id && h("nav", { "aria-label": "Application" }, h("ul", {}, TABS.map(([tab, label]) => h("li", {},
     h("a", { href: address(id, ...(tab ? [tab] : [])), "data-key": `tab ${tab}`, "aria-current": section === tab ? "page" : null }, label)))));
   fill(document.getElementById("top"),
@@ -99,7 +103,7 @@ function header() {
     id && h("span", { class: "row" }, h("strong", {}, id), live?.run.health && !page.deleted ? runState(live.run) : null),
     tabs,
     h("span", { class: "space" }),
-    id && h("span", { class: "quiet", id: "connection" }, live?.connected ? "live" : "connecting ..."),
+    id && h("span", { class: "quiet", id: "connection" }, live?.connected ? "live" : over ? "ended" : "connecting ..."),
     page.options.read_only ? h("span", { class: "quiet" }, "read-only") : null,
     h("button", { "data-key": "theme", onclick: theme, "aria-label": "Change between light and dark" }, "◐"));
 }

@@ -28,7 +28,7 @@ export function batchBars(batches, span) {
   const phases = [...new Set(batches.flatMap((batch) => Object.keys(batch.phases)))];
   const bars = batches.map((batch, index) => {
     let from = 60;
-    return h("g", {}, h("title", {}, `batch ${batch.number}: ${span(batch.seconds)} (${Object.entries(batch.phases).map(([name, seconds]) => `${name} ${span(seconds)}`).join(", ")})`),
+    return h("g", {}, h("title", {}, `batch ${batch.number}${batch.time ? `, ${clock(batch.time)}` : ""}: ${span(batch.seconds)} (${Object.entries(batch.phases).map(([name, seconds]) => `${name} ${span(seconds)}`).join(", ")})`),
       Object.entries(batch.phases).map(([name, seconds]) => {
         const height = (seconds / top) * 58;
         from -= height;

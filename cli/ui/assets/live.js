@@ -4,6 +4,7 @@ import { api, get } from "./server.js";
 
 const POINTS = 240;
 const BATCHES = 60;
+const GONE = 3;
 
 export class Live {
   /** `changed` is called after each change with the names of the streamlets that have changed. */
@@ -18,6 +19,7 @@ export class Live {
     this.traces = {};
     this.batches = {};
     this.connected = false;
+    this.failures = 0;
     this.last = "";
     this.over = false;
     this.open();
@@ -38,10 +40,16 @@ export class Live {
   }
 
   connect(connected) {
-    if (connected !== this.connected) {
+    this.failures = connected ? 0 : this.failures + 1;
+    if (connected !== this.connected || this.failures === GONE) {
       this.connected = connected;
       this.changed(new Set());
     }
+  }
+
+  /** Return whether nobody answers any more, also not after a while. */
+  get gone() {
+    return this.failures >= GONE;
   }
 
   async take(message) {
@@ -83,6 +91,16 @@ export class Live {
       if (unit.batch === null || unit.batch === batches[batches.length - 1]?.number) continue;
       batches.push({ number: unit.batch, seconds: unit.batch_seconds, phases: unit.phases ?? {} });
       if (batches.length > BATCHES) batches.shift();
+    }
+  }
+
+  /** Take the batches of a streamlet from before this page was opened, by query. */
+  remember(ref, stored) {
+    for (const [query, earlier] of Object.entries(stored)) {
+      const known = this.batches[`${ref}.${query}`] ?? [];
+      const first = known[0]?.number ?? Infinity;
+      const last = earlier.findLastIndex((batch) => batch.number < first); // after a reset, numbers begin again
+      this.batches[`${ref}.${query}`] = [...earlier.slice(0, last + 1), ...known].slice(-BATCHES);
     }
   }
 

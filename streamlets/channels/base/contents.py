@@ -83,6 +83,7 @@ class TopicSummary:
         bytes: the size of the stored records; None if the channel does not know it.
         last_commit: the time of the last commit, in seconds since the epoch; None without one.
         writers: what was written with each schema.
+        files: the number of files that have the records; None if the channel has none.
     """
 
     name: str
@@ -90,6 +91,7 @@ class TopicSummary:
     bytes: int | None
     last_commit: float | None
     writers: tuple[WriterSummary, ...]
+    files: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ def summary(topic: Path) -> TopicSummary:
         bytes=sum(writer.bytes or 0 for writer in writers),
         last_commit=max(times, default=None),
         writers=tuple(writers),
+        files=sum(len(table.files or {}) for table in log.tables.values()),
     )
 
 

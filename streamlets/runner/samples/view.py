@@ -1,4 +1,4 @@
-"""`SampleView`: writes samples of a run into its state directory."""
+"""`SampleView`: writes samples of a run, and its last batches, into its state directory."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Self
 
 from streamlets.runner.events.event import Event
 from streamlets.runner.events.status import RunStatus, UnitId
+from streamlets.runner.events.unit_events import UnitProgressed
 from streamlets.runner.events.view import View
 from streamlets.runner.periodic import repeating
+from streamlets.runner.samples.batches import BatchRing
 from streamlets.runner.samples.ring import FINE, RESOLUTIONS, Resolution, Ring
 from streamlets.runner.samples.sample import Sample, line_of
 from streamlets.runner.state_directory.directory import StateDirectory
@@ -55,6 +57,7 @@ class SampleView(View):
         self._status = RunStatus()
         self._clock, self._timer = clock, timer
         self._opened = ExitStack()
+        self._batches = BatchRing(state)
         now = timer()
         self._levels = [
             _Level(resolution, Ring(state.samples, resolution), now + resolution.interval, now)
@@ -68,13 +71,17 @@ class SampleView(View):
 
     def __exit__(self, *error: object) -> None:
         self._opened.close()
+        self._batches.write()
 
     def event(self, event: Event, status: RunStatus) -> None:
-        """Keep the status for the next sample."""
+        """Keep the status for the next sample, and each batch."""
         self._status = status
+        if isinstance(event, UnitProgressed):
+            self._batches.add(event)
 
     def take(self) -> None:
-        """Take the samples that are due."""
+        """Take the samples that are due, and write the batches since the last call."""
+        self._batches.write()
         status, now, timer = self._status, self._clock(), self._timer()
         for level in self._levels:
             if timer < level.due - _EARLY or not status.units:

@@ -116,7 +116,10 @@ class StateDirectory:
 
     @property
     def samples(self) -> Path:
-        """The directory of the samples of the last day, see `samples.reading`; it is cleared with the topics."""
+        """The directory of the samples of the last day, and of the last batches, see `samples.reading`.
+
+        It is cleared with the topics.
+        """
         return self.directory / "status" / "samples"
 
     @property

@@ -76,7 +76,7 @@ FILES = (
              "the run does not start; without the file no streamlet is paused", "fallback"),
     FileKind("lease of a spout", "status/spouts/*/*.json", "a spout", "fallback", "the spout takes the next epoch"),
     FileKind("report of a spout", "status/spouts/*/report", "a spout", "fallback", "counts begin again at 0"),
-    FileKind("samples", "status/samples/*.jsonl", "`flow run`", "fallback", "curves have a gap"),
+    FileKind("samples", "status/samples/*.jsonl", "`flow run`", "fallback", "curves and timelines have a gap"),
     FileKind("status of a driver", "status/**", "a driver process", "fallback", "written again"),
     FileKind("progress of a discovery", "discovery/*/progress.json", "a batch source", "fallback",
              "the last discovery is shown as unknown"),

@@ -5,20 +5,27 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import quote
 
 import click
 import pytest
 
 from cli.commands.ui import address_of_editor
+from cli.ui.answers import topic
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
 from streamlets.runner.deployment import store_descriptor
+from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.ui.conftest import Visitor, grouped
 from tests.crossings.applications import IMPORTED, KINDS, STATES, Kind, Owner, plan_of, state_of, write
+from tests.streamlets.channels.kafka.test_topic import open_topic
+from tests.streamlets.channels.topics import READING, append, batch
 
 ANSWERS = (
     "structure", "events", "streamlets/{streamlet}", "streamlets/{streamlet}/settings", "streamlets/nobody",
     "streamlets/{streamlet}/samples", "streamlets/{streamlet}/samples?seconds=86400", "logs",
+    "streamlets/{streamlet}/batches", "streamlets/nobody/batches?most=3",
     "streamlets/{streamlet}/source", "streamlets/nobody/source", "streamlets/{streamlet}/tasks",
     "streamlets/{streamlet}/tasks?state=all&count=1",
     "logs/run.log", "logs/nothing.log", "topics", "topics/{topic}", "topics/nothing", "topics/{topic}/records",
@@ -86,6 +93,29 @@ def test_a_streamlet_and_a_topic_are_described(tmp_path: Path) -> None:
     records = client.get("/api/applications/plant/topics/out/records?count=2").json()["records"]
     assert records == [{"n": 4}, {"n": 3}]
     assert client.get("/api/applications/plant/topics/out/records?containing=3").json()["records"] == [{"n": 3}]
+
+
+@pytest.mark.spark
+def test_records_are_found_by_their_key(kafka_broker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or by one field, whose value is compared as a whole; only among the last records."""
+    resource = open_topic(kafka_broker, tmp_path)
+    resource.create([READING])
+    append(resource, [batch([1, 2, 11, 1])], READING, 0, partition_by=("id",))
+    monkeypatch.setattr(topic, "_find", lambda served, name: resource)
+    served: Any = SimpleNamespace(state=StateDirectory(tmp_path / ".flow", "plant"))
+
+    def ids(**search: str) -> list[int]:
+        found = topic.records(served, "readings", count=10, **search)
+        assert found is not None and found["keys"] and found["searched"] == 4
+        return [record["id"] for record in found["records"]]
+
+    assert sorted(ids(containing="1")) == [1, 1, 11]
+    assert ids(containing="1", field=topic.KEY) == [1, 1]
+    assert ids(containing="11", field="id") == [11]
+    assert ids(containing="1", field="id.inner") == ids(containing="1", field="absent") == []
+    monkeypatch.setattr(topic, "_SEARCHED", 0)
+    found = topic.records(served, "readings", count=10, containing="1", field="id")
+    assert found is not None and (found["searched"], found["records"]) == (0, [])
 
 
 @pytest.mark.parametrize(

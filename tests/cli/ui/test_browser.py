@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ from streamlets.runner.events.run_events import RunStarted, StreamletScaled
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.status_file import StatusFile
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
+from streamlets.runner.samples.batches import BatchRing
 from streamlets.runner.state_directory.control import Control, Request
 from tests.cli.ui.conftest import grouped
 from tests.crossings.applications import KINDS, plan_of, state_of, stopped, write
@@ -80,15 +82,17 @@ class FakeRun:
 class Server:
     """`flow ui` in a process of its own."""
 
-    def __init__(self, path: Path, home: Path) -> None:
-        self.path, self.home, self.port = path, home, 0
+    def __init__(self, path: Path, home: Path, *options: str) -> None:
+        self.path, self.home, self.port, self.options = path, home, 0, options
         self.start()
 
     def start(self) -> None:
         """Start, on the port of before."""
         environment = os.environ | {"HOME": str(self.home)}
         command = [sys.executable, "-m", "streamlets", "ui", str(self.path), "--port", str(self.port)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        command += self.options
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
         assert self.process.stdout is not None
         found = re.search(r"(http://[\d.]+:(\d+))/\?token=\S+", self.process.stdout.readline())
         assert found
@@ -220,6 +224,30 @@ def test_a_restart_of_the_server_loses_nothing(visit: Visit, server: Server, run
     run.change("running")
 
 
+def test_the_page_of_a_run_says_that_the_run_has_ended(browser: Any, run: FakeRun, tmp_path: Path) -> None:
+    """And how to open it again. When the next version serves it, it goes on."""
+    project = run.state.root.parent
+    server = Server(project, tmp_path, "--ends-with-stdin")
+    page = browser.new_page()
+    try:
+        page.goto(server.entrance)
+        page.wait_for_selector("#connection:text-is('live')")
+        assert not page.is_visible("#over")
+        assert server.process.stdin is not None
+        server.process.stdin.close()
+        server.process.wait(60)
+        page.wait_for_selector("#connection:text-is('ended')")
+        text = f"The run has ended, and this page with it. To open it again: flow ui {project}"
+        page.wait_for_selector(f"#over:has-text({json.dumps(text)})")
+        server.start()
+        page.wait_for_selector("#connection:text-is('live')")
+        assert not page.is_visible("#over")
+    finally:
+        page.close()
+        server.process.kill()
+        server.process.communicate()
+
+
 def test_the_page_works_by_keyboard(visit: Visit) -> None:
     """Every streamlet and topic of the graph can be reached, and opened with Enter."""
     page = visit.open("/plant")
@@ -294,12 +322,14 @@ def _broken_letters(visit: Visit, replayed: int) -> Any:
             const real = window.fetch;
             const own = { port: "double.out", reason: "n: it's null" };
             const tally = { ...own, streamlet: "double", waiting: 2, replayed: 0, first: 1, last: 2 };
+            const letter = { ...own, origin: "out/1#2", time: 1, replayed: false, version: "", record: { n: null } };
             const broken = [{ ...own, letters: 2 - replayed }];
             const replay = { replayed: { "double.out": replayed }, broken, without_outlet: {} };
             const json = (data) => new Response(JSON.stringify(data));
+            const found = { counts: [tally], letters: [letter] };
             window.sent = [];
             window.fetch = (path, options) => {
-                if (path.includes("/dead-letters")) return Promise.resolve(json({ counts: [tally], letters: [] }));
+                if (path.includes("/dead-letters")) return Promise.resolve(json(found));
                 if (!path.endsWith("/actions")) return real(path, options);
                 window.sent.push(JSON.parse(options.body));
                 return new Promise((resolve) => { window.answer = () => resolve(json({ replay })); });
@@ -328,6 +358,13 @@ def test_a_replay_shows_that_it_works_and_then_asks(visit: Visit) -> None:
     page.evaluate("window.answer()")
     page.wait_for_selector("dialog", state="detached")
     assert [each.get("dry_run") for each in page.evaluate("window.sent")] == [True, None]
+
+
+def test_dead_letters_are_beside_the_contract(visit: Visit) -> None:
+    """Of the port whose records they are."""
+    page = _broken_letters(visit, 1)
+    page.wait_for_selector(".beside h3:text-is('The contract of double.out')")
+    assert "n long or null" in page.inner_text(".beside .tree")
 
 
 def test_no_replay_is_offered_when_no_record_conforms(visit: Visit) -> None:
@@ -374,6 +411,23 @@ def test_counts_of_one_are_singular(visit: Visit, run: FakeRun) -> None:
     run.progress(77)
     page.wait_for_selector("svg.bars")
     assert page.get_attribute("svg.bars", "aria-label") == "the last batch, 0.5 s"
+
+
+def test_the_timeline_has_batches_from_before_the_page(visit: Visit, run: FakeRun) -> None:
+    """The stored ones, and then the ones that the page has seen."""
+    ring = BatchRing(run.state)
+    for number in range(90, 100):
+        ring.add(UnitProgressed(time.time(), UNIT, number, 5, seconds=2.0, phases={"executing": 2.0}))
+    ring.write()
+    try:
+        run.progress(100)
+        page = visit.open("/plant/streamlets/double")
+        page.wait_for_selector("svg.bars[aria-label='the last 11 batches, at most 2.0 s']")
+        run.progress(101)
+        page.wait_for_selector("svg.bars[aria-label='the last 12 batches, at most 2.0 s']")
+        assert "batch 90, " in page.text_content("svg.bars title")
+    finally:
+        shutil.rmtree(run.state.samples)
 
 
 def test_a_long_name_does_not_widen_the_page(visit: Visit, run: FakeRun) -> None:

@@ -6,17 +6,22 @@ import { clock, count, counted } from "../format.js";
 import { sum } from "../live.js";
 import { repeatedly } from "../repeated.js";
 import { api, get, post } from "../server.js";
+import { contractTree } from "./topic.js";
 
 export function deadLettersView({ live, options }) {
   const counts = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Dead letters by reason" });
   const samples = h("div");
+  const contract = h("div");
+  const described = {};
   let chosen = { port: "", reason: "" };
 
   async function load() {
     if (!options.records) return fill(counts, h("p", { class: "quiet" }, "This server shows no records."));
     try {
       const query = new URLSearchParams({ ...chosen, count: 20 });
-      draw(await get(`${api(live.id, "dead-letters")}?${query}`));
+      const found = await get(`${api(live.id, "dead-letters")}?${query}`);
+      draw(found);
+      await drawContract(found);
     } catch (error) {
       fill(counts, h("p", { class: "bad" }, error.message));
     }
@@ -30,6 +35,17 @@ export function deadLettersView({ live, options }) {
         h("td", {}, each.waiting ? h("button", { disabled: options.read_only, title: options.read_only ? "This page is read-only" : null, "data-key": `replay ${each.port} ${each.reason}`, onclick: () => replay(each) }, "Replay ...") : null))))) : h("p", { class: "quiet" }, "No dead letters."));
     fill(samples, found.letters.map((letter) => h("div", { class: "record" }, h("div", {}, clock(letter.time), ` ${letter.port}, ${letter.origin}${letter.replayed ? ", replayed" : ""}`),
       h("div", { class: "bad" }, letter.reason), h("pre", {}, JSON.stringify(letter.record)))));
+  }
+
+  /** Show the contract beside the samples if all of them are of one port. */
+  async function drawContract({ counts: known, letters }) {
+    const [port, ...others] = new Set(letters.map((letter) => letter.port));
+    const ref = known.find((each) => each.port === port)?.streamlet;
+    if (!ref || others.length) return fill(contract, port ? h("p", { class: "quiet" }, "Choose a reason to see the contract beside its records.") : null);
+    described[ref] ??= await get(api(live.id, "streamlets", ref)).catch(() => null);
+    const name = port.slice(ref.length + 1);
+    const own = described[ref]?.inlets[name] ?? described[ref]?.outlets[name];
+    fill(contract, own ? [h("h3", {}, `The contract of ${port}`), contractTree(own.schema)] : null);
   }
 
   function replay({ port, reason }) {
@@ -47,7 +63,7 @@ export function deadLettersView({ live, options }) {
 
   const polling = repeatedly(load, 5);
   return {
-    node: h("div", {}, h("div", { class: "row" }, h("h1", {}, "Dead letters")), h("section", { class: "card" }, counts), h("section", { class: "card" }, h("h2", {}, "Samples"), samples)),
+    node: h("div", {}, h("div", { class: "row" }, h("h1", {}, "Dead letters")), h("section", { class: "card" }, counts), h("section", { class: "card" }, h("h2", {}, "Samples"), h("div", { class: "beside" }, samples, contract))),
     close: polling.close,
   };
 }

@@ -76,6 +76,7 @@ export function streamletView({ live, options, name: ref, address }) {
         h("td", {}, clock(Math.max(0, ...each.units.map((unit) => unit.ports[port]?.active ?? 0))))))))));
   }
 
+  get(`${api(live.id, "streamlets", ref, "batches")}?most=60`).then((stored) => { live.remember(ref, stored); if (live.structure) update(); }, () => {});
   get(api(live.id, "streamlets", ref)).then((known) => fill(described, description(known)), (error) => fill(described, h("p", { class: "bad" }, error.message)));
 
   function description(known) {

@@ -14,6 +14,7 @@ from streamlets.runner.events.run_events import RunStarted
 from streamlets.runner.events.status import RunStatus, UnitId
 from streamlets.runner.events.unit_events import UnitChanged, UnitProgressed
 from streamlets.runner.samples import view
+from streamlets.runner.samples.batches import BATCHES
 from streamlets.runner.samples.reading import read_samples
 from streamlets.runner.samples.ring import COARSE, FINE, RESOLUTIONS, Ring
 from streamlets.runner.samples.sample import Sample, line_of, samples_of
@@ -56,8 +57,8 @@ class Run:
         self.view.take()
 
     def files(self) -> list[Path]:
-        """Return the files, sorted."""
-        return sorted(self.state.samples.iterdir())
+        """Return the files of samples, sorted."""
+        return sorted(file for file in self.state.samples.iterdir() if not file.name.startswith(BATCHES.name))
 
 
 @pytest.fixture
