@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode, TraceFlags, set_span_in_context
 
-from blueprint.plan import ApplicationPlan, StreamletPlan
+from blueprint.plan import ApplicationPlan, InletPlan, StreamletPlan
 from streamlets.channels.base import (
     ChannelUnavailableError,
     Position,
@@ -168,16 +168,17 @@ class Spans:
                 start = initial_position(checkpoint.directory, source, end)
             until, after = Position(end), Position(start) if start is not None else None
             inlet = self._inlet(streamlet, source, until)
-            if inlet and after != until:
-                yield _Read(*inlet, after, until)
+            known = after is not None or (inlet is not None and inlet.settings.starting == "earliest")
+            if inlet is not None and known and after != until:
+                yield _Read(inlet.name, self._topics[inlet.topic], after, until)
 
-    def _inlet(self, streamlet: StreamletPlan | None, source: str, at: Position) -> tuple[str, TopicResource] | None:
-        """Return the inlet that a source reads, and its topic; None for a source of the author's own."""
+    def _inlet(self, streamlet: StreamletPlan | None, source: str, at: Position) -> InletPlan | None:
+        """Return the inlet that a source reads; None for a source of the author's own."""
         own = sorted(streamlet.inlets, key=lambda inlet: inlet.name != source) if streamlet is not None else []
         with suppress(*_UNKNOWN):
             for inlet in own:
                 if self._topics[inlet.topic].owns(at):
-                    return inlet.name, self._topics[inlet.topic]
+                    return inlet
         return None
 
     def _links(self, reads: tuple[_Read, ...]) -> Iterator[Link]:
