@@ -44,7 +44,8 @@ class Copy(SparkStreamlet):
 _BLUEPRINT = """
 blueprint {
   streamlets { first = app.Copy, second = app.Copy }
-  topics { source { consumers = [first.in], managed = false }, middle { producers = [first.out], consumers = [second.in] },
+  topics { source { consumers = [first.in], managed = false }
+           middle { producers = [first.out], consumers = [second.in] }
            result.producers = [second.out] }
 }
 """
