@@ -33,6 +33,7 @@ from streamlets.egress import Sink, SinkError
 if TYPE_CHECKING:
     from streamlets.ingress.batch_sources.context import Eat, SourceContext
     from streamlets.ingress.batch_sources.streamlet import BatchPushSource, BatchSource
+    from streamlets.ingress.sources.source import Source
     from streamlets.ingress.spouts import client as spout
     from streamlets.ingress.spouts.generator import SpoutOutput, SpoutTransaction
     from streamlets.ingress.spouts.streamlet import GeneratorSpout, Spout
@@ -68,6 +69,7 @@ __all__ = [
     "RegExpParameter",
     "Sink",
     "SinkError",
+    "Source",
     "SourceContext",
     "SparkStreamlet",
     "SparkStreamletContext",
@@ -95,6 +97,7 @@ _MODULES = {
     "BatchSource": "streamlets.ingress.batch_sources.streamlet",
     "Eat": "streamlets.ingress.batch_sources.context",
     "GeneratorSpout": "streamlets.ingress.spouts.streamlet",
+    "Source": "streamlets.ingress.sources.source",
     "SourceContext": "streamlets.ingress.batch_sources.context",
     "Spout": "streamlets.ingress.spouts.streamlet",
     "SpoutOutput": "streamlets.ingress.spouts.generator",

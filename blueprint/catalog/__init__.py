@@ -5,6 +5,7 @@ from blueprint.catalog.channels import ChannelTraits, InletSettings, OutletSetti
 from blueprint.catalog.connectors import Connector, SparkArtifacts, UnmetRequirement
 from blueprint.catalog.external import (
     ExternalResources,
+    FilledOutlet,
     ListeningPort,
     ReadPath,
     SavedInlet,
@@ -12,9 +13,11 @@ from blueprint.catalog.external import (
     WrittenDirectory,
 )
 from blueprint.catalog.kinds import SPARK, Kind
+from blueprint.catalog.options import HasOptions, Option
 from blueprint.catalog.parameters import ParameterDescriptor, ParameterProblem, ParameterType, PathTraits
 from blueprint.catalog.requests import LoadFailure, LoadFailureKind, PortSetting, StreamletRequest
 from blueprint.catalog.sinks import OUTPUT_MODES, SINK_NOT_INSTALLED, OutputMode, SinkOption, SinkTraits
+from blueprint.catalog.sources import SOURCE_NOT_INSTALLED, SourceOption, SourceTraits
 from blueprint.catalog.streamlets import (
     PortDescriptor,
     StreamletDescriptor,
@@ -24,16 +27,20 @@ from blueprint.catalog.streamlets import (
 __all__ = [
     "OUTPUT_MODES",
     "SINK_NOT_INSTALLED",
+    "SOURCE_NOT_INSTALLED",
     "SPARK",
     "Catalog",
     "ChannelTraits",
     "Connector",
     "ExternalResources",
+    "FilledOutlet",
+    "HasOptions",
     "InletSettings",
     "Kind",
     "ListeningPort",
     "LoadFailure",
     "LoadFailureKind",
+    "Option",
     "OutletSettings",
     "OutputMode",
     "ParameterDescriptor",
@@ -46,6 +53,8 @@ __all__ = [
     "SavedInlet",
     "SinkOption",
     "SinkTraits",
+    "SourceOption",
+    "SourceTraits",
     "SparkArtifacts",
     "StreamletDescriptor",
     "StreamletRequest",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from blueprint.catalog.connectors import Connector
 from blueprint.catalog.parameters import ParameterProblem
 from blueprint.catalog.sinks import SinkTraits
+from blueprint.catalog.sources import SourceTraits
 from blueprint.diagnostics import Diagnostic, Span
 
 
@@ -96,6 +97,21 @@ class SavedInlet:
 
 
 @dataclass(frozen=True, slots=True)
+class FilledOutlet:
+    """An outlet whose records a source provides with all their columns, which `flow verify` checks.
+
+    Arguments:
+        outlet: the name of the outlet.
+        source: the capabilities of the source.
+        options: the plain values of its options; the problems are at the paths of `source_problems`.
+    """
+
+    outlet: str
+    source: SourceTraits
+    options: Mapping[str, object] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class UsedSink:
     """A sink that a streamlet writes to.
 
@@ -118,6 +134,7 @@ class ExternalResources:
         directories: the directories that it writes.
         reads: the paths whose files it reads as streams.
         saves: the inlets that it writes to sinks.
+        fills: the outlets that sources provide.
         sinks: the sinks that it writes to.
         listening: the TCP ports that it listens on.
         connectors: requirements of Spark's class path.
@@ -135,6 +152,7 @@ class ExternalResources:
     directories: tuple[WrittenDirectory, ...] = ()
     reads: tuple[ReadPath, ...] = ()
     saves: tuple[SavedInlet, ...] = ()
+    fills: tuple[FilledOutlet, ...] = ()
     sinks: tuple[UsedSink, ...] = ()
     listening: tuple[ListeningPort, ...] = ()
     connectors: tuple[Connector, ...] = ()

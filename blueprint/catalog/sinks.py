@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from blueprint.catalog.connectors import Connector
-from blueprint.catalog.parameters import ParameterType
+from blueprint.catalog.options import Option
 
 OutputMode = Literal["append", "update", "complete"]
 """The output modes of a streaming query, as in Spark."""
@@ -16,37 +16,21 @@ OUTPUT_MODES: tuple[OutputMode, ...] = ("append", "update", "complete")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinkOption:
+class SinkOption(Option):
     """An option of a sink.
 
+    A path is a directory that only this sink writes: a relative one starts in the directory of the file that sets it,
+    verification reports two writers of it, and tests move it.
+
     Arguments:
-        name: its key below `options` in the blueprint.
-        description: its purpose, in one clause.
-        type: the type of its value. A path is a directory that only this sink writes: a relative one starts in the
-            directory of the file that sets it, verification reports two writers of it, and tests move it.
-        default: its value if it is omitted, in the notation of a blueprint; None if it has no value then.
-        required: whether it must be set.
-        choices: the accepted values, () for all values of the type.
-        minimum: the smallest accepted integer.
         in_tests: whether it applies in tests, which set no options that change what was written before.
-        needs: another option that must be set if this one is; "" for none.
         required_for: the output modes in which it must be set.
         output_modes: the output modes in which it can be set.
-        columns: whether its value is names of columns, separated by commas.
     """
 
-    name: str
-    description: str
-    type: ParameterType = ParameterType.STRING
-    default: str | None = None
-    required: bool = False
-    choices: tuple[str, ...] = ()
-    minimum: int = 0
     in_tests: bool = True
-    needs: str = ""
     required_for: tuple[OutputMode, ...] = ()
     output_modes: tuple[OutputMode, ...] = OUTPUT_MODES
-    columns: bool = False
 
 
 SINK_NOT_INSTALLED = (

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from blueprint.catalog import SinkTraits
 from blueprint.core_settings import Retry
 from blueprint.diagnostics import Diagnostic, Label, finding
+from blueprint.settings.options import OPTIONS
 from blueprint.settings.retry import RetryOptionError, option
-from blueprint.settings.sinks import OPTIONS, column_problems, sink_problems
+from blueprint.settings.sinks import column_problems, sink_problems
 from blueprint.sql.job import Job, Query
 from blueprint.sql.statements import Option
 

@@ -99,7 +99,8 @@ class OpenApplication:
         descriptor = self.draft.descriptor(ref) if self.draft is not None else None
         if self.draft is None or descriptor is None:
             return ()
-        contracts = {inlet.name: inlet.contract for inlet in descriptor.inlets if inlet.contract is not None}
+        ports = (*descriptor.outlets, *descriptor.inlets)
+        contracts = {port.name: port.contract for port in ports if port.contract is not None}
         columns = {name: column_types(contract) for name, contract in contracts.items()}
         return self.catalog.known_keys(requests(self.draft.blueprint, self.draft.settings)[ref], columns)
 

@@ -7,6 +7,7 @@ from manual.reference.channels import channels_page
 from manual.reference.commands import commands_page
 from manual.reference.settings import settings_page
 from manual.reference.sinks import sinks_page
+from manual.reference.sources import sources_page
 from manual.reference.streamlets import streamlets_page
 from manual.reference.triggers import triggers_page
 
@@ -15,6 +16,7 @@ API_PACKAGES = (
     "streamlets.testkit",
     "streamlets.testkit.channels",
     "streamlets.egress",
+    "streamlets.ingress.sources",
     "streamlets.channels.base",
     "streamlets.channels.small",
 )
@@ -27,6 +29,7 @@ def reference_pages() -> dict[str, str]:
         "reference/commands.md": commands_page(),
         "reference/settings.md": settings_page(),
         "reference/streamlets.md": streamlets_page(),
+        "reference/sources.md": sources_page(),
         "reference/sinks.md": sinks_page(),
         "reference/channels.md": channels_page(),
         "reference/triggers.md": triggers_page(),

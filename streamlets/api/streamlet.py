@@ -132,7 +132,7 @@ class Streamlet:
         Arguments:
             parameters: the configured values by key, and the defaults of others; they may have mistakes, and required
                 ones may be missing.
-            columns: the types of columns by inlet and column; an inlet without a schema is missing.
+            columns: the types of columns by port and column; a port without a schema is missing.
         """
         return ()
 

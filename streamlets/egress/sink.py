@@ -15,11 +15,10 @@ from blueprint.catalog import (
     WrittenDirectory,
 )
 from blueprint.known_keys import KnownKey, KnownValue, column_values
+from blueprint.settings.options import option_keys, typed_options
 from blueprint.settings.sinks import (
     column_names,
     column_problems,
-    sink_keys,
-    sink_options,
     sink_problems,
     unknown_sink,
 )
@@ -78,7 +77,7 @@ class Sink(SparkStreamlet):
         columns = column_names(values[self.partition_by.key])
         options = values[self.options.key]
         problems = list(sink_problems(traits, options, partition_by=columns))
-        yield from problems or sink.option_problems(sink_options(traits, options))
+        yield from problems or sink.option_problems(typed_options(traits, options))
 
     def known_keys(
         self, parameters: Mapping[str, object], columns: Mapping[str, Mapping[str, str]]
@@ -94,7 +93,7 @@ class Sink(SparkStreamlet):
         yield KnownKey(path=(self.to.key,), values=tuple(values))
         traits, inlet = sinks.get(str(parameters.get(self.to.key))), columns.get(self.rows.name, {})
         if traits is not None:
-            yield from sink_keys(traits, inlet)
+            yield from option_keys(traits, inlet)
         if traits is None or traits.partitioning:
             yield KnownKey(path=(self.partition_by.key,), values=column_values(inlet))
 
@@ -108,7 +107,7 @@ class Sink(SparkStreamlet):
                 WrittenDirectory((self.options.key, name), str(options[name])) for name in paths if name in options
             ),
             saves=(SavedInlet(self.rows.name, traits, options, column_names(values[self.partition_by.key])),),
-            sinks=(UsedSink(traits.name, sink_options(traits, options)),),
+            sinks=(UsedSink(traits.name, typed_options(traits, options)),),
             connectors=(traits.connector,) if traits.connector is not None else (),
         )
 
@@ -127,7 +126,7 @@ class Sink(SparkStreamlet):
                 name=context.streamlet_ref,
                 streamlet=context.streamlet_ref,
                 query="sink",
-                options=sink_options(sink.traits, self.value(me.options), context.directory),
+                options=typed_options(sink.traits, self.value(me.options), context.directory),
                 partition_by=column_names(self.value(me.partition_by)),
                 directory=context.directory,
                 application=str(context.state),

@@ -9,7 +9,7 @@ import importlib.util
 from collections.abc import Iterator
 
 from blueprint.diagnostics import Diagnostic, finding
-from blueprint.settings.sinks import sink_options
+from blueprint.settings.options import typed_options
 from blueprint.sql.job import Job
 from blueprint.sql.registry import Providers, StreamSource
 from streamlets.egress.registry import SINKS
@@ -67,7 +67,7 @@ def sink_findings(job: Job) -> Iterator[Diagnostic]:
         if query.outlet is not None or not all(option.value.known for option in query.options.values()):
             continue
         sink, written = SINKS[query.sink], {name: option.value.text for name, option in query.options.items()}
-        for problem in sink.option_problems(sink_options(sink.traits, written)):
+        for problem in sink.option_problems(typed_options(sink.traits, written)):
             option = query.options.get(".".join(problem.path[1:]))
             place = query.statement.provider.span
             if option is not None:

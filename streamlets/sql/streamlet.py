@@ -201,7 +201,7 @@ class Sql(SparkStreamlet):
             return SinkWriter(writer)
 
         def _to_sink(self, query: Query, rows: DataFrame) -> SinkWriter:
-            from blueprint.settings.sinks import sink_options
+            from blueprint.settings.options import typed_options
             from streamlets.egress.base import SinkQuery
             from streamlets.egress.sink import open_sink
 
@@ -213,7 +213,7 @@ class Sql(SparkStreamlet):
                 name=f"{context.streamlet_ref}.{query.name}",
                 streamlet=context.streamlet_ref,
                 query=query.name,
-                options=sink_options(sink.traits, written, context.directory),
+                options=typed_options(sink.traits, written, context.directory),
                 partition_by=tuple(names.get(name.lower(), name) for name in partition_by),
                 output_mode=query.output_mode,
                 directory=context.directory,
@@ -271,12 +271,12 @@ def _paths_read(job: Job, parameter: str) -> Iterator[ReadPath]:
 
 def _sinks(job: Job) -> Iterator[UsedSink]:
     """Yield the sinks of the statements."""
-    from blueprint.settings.sinks import sink_options
+    from blueprint.settings.options import typed_options
 
     for query in job.queries:
         if query.outlet is None:
             written = {name: option.value.text for name, option in query.options.items()}
-            yield UsedSink(query.sink, sink_options(SINKS[query.sink].traits, written))
+            yield UsedSink(query.sink, typed_options(SINKS[query.sink].traits, written))
 
 
 def _connectors(job: Job) -> Iterator[Connector]:

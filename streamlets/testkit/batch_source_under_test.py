@@ -280,7 +280,7 @@ class BatchSourceUnderTest:
         return cursor.between(self._offset, cursor.upto(self._offset, max(1, self._writer.next)))
 
     def _started(self) -> Triggerer:
-        discovery: Any = self.plan.parameters["discovery"]
+        discovery = self._create().triggering(self.plan.parameters)
         triggerer = make_triggerer(discovery["triggerer"])
         directory = Path(self.plan.directory)
         context = TriggererContext(streamlet=self.plan.ref, directory=directory, clock=self.clock, fail=self._fail)
@@ -303,7 +303,13 @@ class BatchSourceUnderTest:
     def _context(self) -> SourceContext:
         mounts = {name: Path(directory) for name, directory in self.plan.volume_mounts.items()}
         directory = Path(self.plan.directory)
-        return SourceContext(streamlet=self.plan.ref, directory=directory, volume_mounts=mounts, discovers=True)
+        return SourceContext(
+            streamlet=self.plan.ref,
+            directory=directory,
+            volume_mounts=mounts,
+            contract=self.plan.outlets[0].contract,
+            discovers=True,
+        )
 
     def _append(self, topic: TopicResource, contract: Any, batches: Sequence[pa.RecordBatch]) -> None:
         if not batches:

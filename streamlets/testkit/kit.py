@@ -184,6 +184,7 @@ class Testkit:
         *,
         ref: str = "source-under-test",
         parameters: Mapping[str, object] | None = None,
+        schemas: Mapping[str, str] | None = None,
         volume_mounts: Mapping[str, str | Path] | None = None,
         clock: TestClock | None = None,
     ) -> BatchSourceUnderTest:
@@ -192,7 +193,9 @@ class Testkit:
         Arguments:
             source: a class or an instance.
             ref: its name, which must be unique in the kit.
-            parameters: values by key, as for `streamlet`; default of `discovery`: the triggerer `immediate`.
+            parameters: values by key, as for `streamlet`; default of `discovery`: the triggerer `immediate`,
+                if the source has none of its own.
+            schemas: the schema of the outlet by its name, for `streamlets.Source` and other classes without one.
             volume_mounts: directories by mount name.
             clock: the wall clock of the triggerer, of which the test advances it.
 
@@ -201,9 +204,10 @@ class Testkit:
         """
         self._take(ref)
         own = source() if isinstance(source, type) else source
-        values = {"discovery": {"triggerer": "immediate"}} | dict(parameters or {})
+        default = {"discovery": {"triggerer": "immediate"}} if own.discovery.default is None else {}
         plan, planned = plan_of(
-            own, ref=ref, place=author_location() or UNKNOWN, parameters=values, schemas={},
+            own, ref=ref, place=author_location() or UNKNOWN, parameters=default | dict(parameters or {}),
+            schemas=schemas or {},
             volume_mounts=volume_mounts or {}, max_records={}, spark={},
         )  # fmt: skip
         topics = {topic.id: topic for topic in planned}

@@ -11,7 +11,7 @@ from typing import Any
 
 from blueprint.catalog import ParameterType
 from blueprint.plan import StreamletPlan
-from blueprint.settings.sinks import sink_options
+from blueprint.settings.options import typed_options
 from streamlets.api.declaration import declarations
 from streamlets.api.mounts import VolumeMount
 from streamlets.api.streamlet import SparkStreamlet
@@ -106,7 +106,7 @@ class OutsidePaths:
             output: the name of the directory of these Parquet files.
         """
         sink = SINKS[name]
-        if sink.files(sink_options(sink.traits, options, directory)) is None:
+        if sink.files(typed_options(sink.traits, options, directory)) is None:
             return "parquet", {"path": str(self.home.absolute() / "sinks" / output)}
         omitted = {option.name for option in sink.traits.options if not option.in_tests}
         return name, {key: value for key, value in options.items() if key not in omitted}

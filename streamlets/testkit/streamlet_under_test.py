@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from blueprint.avro.model import Contract
 from blueprint.plan import InletPlan, OutletPlan, StreamletPlan
-from blueprint.settings.sinks import sink_options
+from blueprint.settings.options import typed_options
 from blueprint.spelling import suggestion
 from blueprint.wording import in_seconds
 from streamlets.api.context import SparkStreamletContext, StreamingWrite
@@ -257,7 +257,7 @@ class StreamletUnderTest:
         """
         sink = SINKS[str(self.plan.parameters["to"])]
         options: Any = self.plan.parameters["options"]
-        files = sink.files(sink_options(sink.traits, options, self.context.directory))
+        files = sink.files(typed_options(sink.traits, options, self.context.directory))
         if files is None:
             raise TestkitError(
                 f"the output of `{self.plan.ref}` cannot be read, because the sink `{sink.traits.name}` does not write "
@@ -273,7 +273,7 @@ class StreamletUnderTest:
             if query.outlet is not None:
                 continue
             sink, written = SINKS[query.sink], {name: option.value.text for name, option in query.options.items()}
-            files = sink.files(sink_options(sink.traits, written, self.context.directory))
+            files = sink.files(typed_options(sink.traits, written, self.context.directory))
             if files is not None:
                 sinks[query.name] = files
         return sinks

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from blueprint.catalog import OutputMode
-from blueprint.settings.sinks import sink_options
+from blueprint.settings.options import typed_options
 from streamlets.egress import SINKS, SinkQuery
 from streamlets.egress.sink import open_sink
 from streamlets.spark.session import active
@@ -84,7 +84,7 @@ class Written:
             name="archive",
             streamlet="archive",
             query="sink",
-            options=sink_options(SINKS[self.name].traits, self.options, self.root),
+            options=typed_options(SINKS[self.name].traits, self.options, self.root),
             partition_by=self.partition_by,
             output_mode=self.mode,
             directory=self.root,

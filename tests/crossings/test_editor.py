@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import streamlets
-from blueprint.catalog import LoadFailure, ParameterType, SinkOption, StreamletRequest
+from blueprint.catalog import LoadFailure, Option, ParameterType, StreamletRequest
 from cli.lsp.completion import ProjectKnowledge, Proposal, proposals
 from cli.lsp.cursor import cursor_at, without_statement
 from cli.lsp.hover import hover_at
 from cli.lsp.open_application import OpenApplication
 from cli.lsp.positions import Place
 from streamlets.egress import SINKS
+from streamlets.ingress.sources import SOURCES
 from streamlets.ingress.spouts.codecs import codec_keys
 from streamlets.ingress.triggerers.registry import TRIGGERERS, make_triggerer, options_of
 from streamlets.project.catalog import ProjectCatalog
@@ -55,6 +56,11 @@ blueprint {{
   streamlets {{
     orders {{ class = shop.Orders, parameters {{ {orders} }} }}
     feed {{ class = streamlets.Spout, parameters {{ {feed} }} }}
+    files {{
+      class = streamlets.Source
+      outlets.out = "id long, product string, day date"
+      parameters {{ {files} }}
+    }}
     archive {{
       class = streamlets.Sink
       parameters {{ {archive} }}
@@ -82,10 +88,10 @@ def toy_sink(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def offered(
-    blueprint: Path, *, orders: str = "", feed: str = "", archive: str = "", settings: str = ""
+    blueprint: Path, *, orders: str = "", feed: str = "", files: str = "", archive: str = "", settings: str = ""
 ) -> dict[str, Proposal]:
     """Return what is proposed at the cursor, by text."""
-    marked = BLUEPRINT.format(orders=orders, feed=feed, archive=archive, settings=settings)
+    marked = BLUEPRINT.format(orders=orders, feed=feed, files=files, archive=archive, settings=settings)
     offset, text = marked.index("|"), marked.replace("|", "")
     blueprint.write_text(text)
     application, cursor = OpenApplication(blueprint), cursor_at(text, offset)
@@ -121,7 +127,7 @@ def test_every_option_of_a_sink_is_offered(blueprint: Path, sink: str) -> None:
         assert {*values} == _values(option)
 
 
-def _values(option: SinkOption) -> set[str]:
+def _values(option: Option) -> set[str]:
     if option.columns:
         return COLUMNS
     return {"true", "false"} if option.type is ParameterType.BOOLEAN else {*option.choices}
@@ -133,6 +139,22 @@ def test_partition_columns_are_those_of_the_inlet(blueprint: Path, sink: str) ->
     columns = COLUMNS if SINKS[sink].traits.partitioning else set()
     assert {*offered(blueprint, archive=f"to = {sink}, partition-by = |")} == columns
     assert {*offered(blueprint, archive=f'to = {sink}, partition-by = "day, |"')} == columns
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_option_of_a_source_is_offered(blueprint: Path, source: str) -> None:
+    """With its description and its known values, and the settings of the triggerer that is the default."""
+    assert {*offered(blueprint, files="from = |")} == {*SOURCES}
+    traits = SOURCES[source].traits
+    found = offered(blueprint, files=f"from = {source}\n options {{ |")
+    assert {*found} == {option.name for option in traits.options}
+    for option in traits.options:
+        assert (found[option.name].doc, found[option.name].first) == (option.description, option.required)
+        values = offered(blueprint, files=f"from = {source}\n options {{ {option.name} = | }}")
+        assert {*values} == _values(option)
+    triggerer = make_triggerer(str(traits.discovery["triggerer"]))
+    config = offered(blueprint, files=f"from = {source}\n discovery {{ config {{ |")
+    assert {*config} == {option.name for option in options_of(triggerer)}
 
 
 def test_options_with_dots_are_offered_in_objects(blueprint: Path) -> None:
@@ -201,6 +223,7 @@ def test_hover_shows_the_sink_and_its_options(blueprint: Path) -> None:
     """The description of the option, its type and default, and that of the value."""
     text = BLUEPRINT.format(
         orders="discovery { triggerer = cron, config.time-zone = UTC }", feed="cmd = [true]",
+        files="from = csv, options { path = data, null-value = NULL }",
         archive="to = parquet, options { path = out, existing = append }", settings="",
     )  # fmt: skip
     blueprint.write_text(text)
@@ -222,3 +245,5 @@ def test_hover_shows_the_sink_and_its_options(blueprint: Path) -> None:
     )
     assert "a name such as `Europe/Oslo`\n\nstring, default: UTC" in hover("time-zone")
     assert "cron expression" in hover("cron")
+    assert "CSV files, as RFC 4180 describes them." in hover("csv")
+    assert "the string that is null" in hover("null-value")

@@ -23,6 +23,7 @@ from manual.reference.triggers import IN_BLUEPRINTS
 from streamlets import triggers
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.egress import SINKS
+from streamlets.ingress.sources import SOURCES
 from streamlets.ingress.triggerers.registry import TRIGGERERS
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -67,7 +68,7 @@ def test_every_command_is_in_the_table_of_exit_codes() -> None:
 def test_every_parameter_of_a_built_in_streamlet_has_an_entry(pages: dict[str, str]) -> None:
     """`Sink` and `Sql` among others."""
     described = dict(built_in_streamlets())
-    assert {"streamlets.Sink", "streamlets.Sql"} <= set(described)
+    assert {"streamlets.Sink", "streamlets.Source", "streamlets.Sql"} <= set(described)
     for name, descriptor in described.items():
         section = pages["streamlets"].partition(f"## `{name}`\n")[2].partition("\n## ")[0]
         for parameter in descriptor.parameters:
@@ -80,6 +81,13 @@ def test_every_sink_and_option_has_an_entry(pages: dict[str, str]) -> None:
     for name, kind in SINKS.items():
         for key in (name, *(option.name for option in kind.traits.options)):
             assert f"| `{key}` |" in pages["sinks"], (name, key)
+
+
+def test_every_source_and_option_has_an_entry(pages: dict[str, str]) -> None:
+    """The page of the sources is taken from their guide."""
+    for name, kind in SOURCES.items():
+        for key in (name, *(option.name for option in kind.traits.options)):
+            assert f"| `{key}` |" in pages["sources"], (name, key)
 
 
 def test_every_channel_has_an_entry(pages: dict[str, str]) -> None:

@@ -83,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     parameters.parameter_values,
     parameters.parameter_problems,
     parameters.saved_columns,
+    parameters.filled_columns,
     parameters.unknown_parameters,
     parameters.missing_parameters,
     directories.shared_directories,

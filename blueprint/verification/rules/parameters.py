@@ -16,6 +16,7 @@ from blueprint.model.draft import Draft
 from blueprint.model.findings import rename_key
 from blueprint.settings.parameters import ParameterError, parameter_default, parameter_value
 from blueprint.settings.sinks import column_problems
+from blueprint.settings.sources import filled_column_problems
 from blueprint.spelling import alternatives, listing, near, sole_meanings
 
 _KEY = re.compile(r"[a-zA-Z][a-zA-Z0-9]*(-[a-zA-Z0-9]+)*")
@@ -125,6 +126,19 @@ def saved_columns(draft: Draft) -> Iterator[Diagnostic]:
                 continue
             columns = spark_columns(contract)
             for problem in column_problems(saved.sink, columns, saved.options, partition_by=saved.partition_by):
+                place, headline = parameter_place(draft, ref, problem.path), f"`{ref}`: {problem.message}"
+                yield finding("parameter-value", headline, place, help=problem.help, streamlets=(ref,))
+
+
+def filled_columns(draft: Draft) -> Iterator[Diagnostic]:
+    """Sources can fill the columns of the outlets, and the settings name columns that exist."""
+    for ref, descriptor in draft.descriptors():
+        contracts = {outlet.name: outlet.contract for outlet in descriptor.outlets}
+        for filled in descriptor.external.fills:
+            contract = contracts.get(filled.outlet)
+            if contract is None or spark_problems(contract):
+                continue
+            for problem in filled_column_problems(filled.source, spark_columns(contract), filled.options):
                 place, headline = parameter_place(draft, ref, problem.path), f"`{ref}`: {problem.message}"
                 yield finding("parameter-value", headline, place, help=problem.help, streamlets=(ref,))
 

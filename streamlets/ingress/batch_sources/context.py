@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from blueprint.avro.model import Contract
 from blueprint.settings.secrets import Secrets
 from streamlets.ingress.secret_source import read_secret
 
@@ -42,6 +43,7 @@ class SourceContext:
         directory: the directory of the blueprint.
         volume_mounts: directories by mount name.
         secrets: takes the secrets that the source reads, which no file and no output shows.
+        contract: the contract of the outlet; None in tests of `open` alone.
         discovers: whether this instance discovers tasks, in the runner; otherwise it reads tasks, in a worker of Spark.
 
     Example:
@@ -53,6 +55,7 @@ class SourceContext:
     streamlet: str
     directory: Path
     volume_mounts: Mapping[str, Path] = field(default_factory=dict)
+    contract: Contract | None = field(default=None, repr=False)
     discovers: bool = False
     secrets: Secrets = field(default_factory=Secrets)
 

@@ -161,21 +161,21 @@ class DiscoveryUnit:
 
     def source(self) -> Discovering:
         """Return a new instance of the source, opened."""
-        source: Any = streamlet_of(self._plan, project_at(self._plan.directory))
+        source = self._streamlet()
         mounts = {name: Path(directory) for name, directory in self._plan.volume_mounts.items()}
         context = SourceContext(
-            streamlet=self._plan.ref,
-            directory=Path(self._plan.directory),
-            volume_mounts=mounts,
-            discovers=True,
-            secrets=self._context.secrets,
-        )
+            streamlet=self._plan.ref, directory=Path(self._plan.directory), volume_mounts=mounts,
+            contract=self._plan.outlets[0].contract, discovers=True, secrets=self._context.secrets,
+        )  # fmt: skip
         source.open(self._plan.parameters, context)
-        return source  # type: ignore[no-any-return]  # a BatchSource, as verified
+        return source  # type: ignore[no-any-return]
+
+    def _streamlet(self) -> Any:
+        return streamlet_of(self._plan, project_at(self._plan.directory))  # a BatchSource, as verified
 
     def triggerer(self, fail: Callable[[Exception], None]) -> Triggerer:
         """Return the triggerer, initialised; it calls `fail` if a thread of it raises."""
-        discovery: Any = self._plan.parameters["discovery"]
+        discovery = self._streamlet().triggering(self._plan.parameters)
         triggerer = make_triggerer(discovery["triggerer"])
         ref, directory, secrets = self._plan.ref, Path(self._plan.directory), self._context.secrets
         context = TriggererContext(streamlet=ref, directory=directory, clock=self._clock, fail=fail, secrets=secrets)

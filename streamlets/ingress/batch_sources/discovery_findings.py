@@ -13,7 +13,7 @@ from typing import Any
 from blueprint.catalog import ParameterProblem
 from blueprint.diagnostics import Diagnostic, Span
 from blueprint.diagnostics.codes import finding
-from blueprint.hocon.values import ObjectValue, Value, key_span_of, plain, span_of
+from blueprint.hocon.values import ObjectValue, Value, key_span_of, span_of
 from blueprint.known_keys import KnownKey, KnownValue, type_and_default
 from streamlets.ingress.triggerers import Triggerer, TriggererContext, TriggererOption
 from streamlets.ingress.triggerers.cron import CronTriggerer, schedule_of
@@ -84,21 +84,21 @@ def _options(name: str, triggerers: Mapping[str, Triggerer]) -> tuple[TriggererO
     return ()
 
 
-def triggerer_findings(discovery: Value, directory: Path) -> Iterator[Diagnostic]:
+def triggerer_findings(discovery: Mapping[str, Any], written: Value, directory: Path) -> Iterator[Diagnostic]:
     """Yield findings about the configuration of the triggerer, and the next firing time of a cron expression.
 
     Arguments:
-        discovery: the configured parameter, without problems of `discovery_problems`.
+        discovery: the triggerer and its configuration, without problems of `discovery_problems`.
+        written: the configured parameter.
         directory: the directory of the blueprint, from which relative paths start, wherever they are set.
     """
-    value: Any = plain(discovery)
-    config = value.get("config", {})
-    triggerer = make_triggerer(value["triggerer"])
+    config = discovery.get("config", {})
+    triggerer = make_triggerer(discovery["triggerer"])
     check = getattr(triggerer, "problems", None)
     context = TriggererContext(streamlet="", directory=directory.absolute())
     problems = tuple(check(config, context)) if check is not None else ()
     for problem in problems:
-        span = _place(discovery, problem.key, key_itself=problem.about == "key")
+        span = _place(written, problem.key, key_itself=problem.about == "key")
         yield finding("discovery-config", problem.message, span, help=problem.help)
     if isinstance(triggerer, CronTriggerer) and not problems:
         schedule = schedule_of(config)
@@ -106,7 +106,7 @@ def triggerer_findings(discovery: Value, directory: Path) -> Iterator[Diagnostic
         if following is not None:
             shown = datetime.fromtimestamp(following, UTC).astimezone(schedule.zone).isoformat(" ", "seconds")
             headline = f"`{schedule.expression}` fires next at {shown} ({schedule.zone})"
-            yield finding("discovery-next", headline, _place(discovery, "expression"))
+            yield finding("discovery-next", headline, _place(written, "expression"))
 
 
 def _place(discovery: Value, key: str, *, key_itself: bool = False) -> Span:

@@ -23,6 +23,7 @@ from streamlets.contract.typed_batch import typed_batch
 from streamlets.contract.types import arrow_schema
 from streamlets.contract.values import RecordError, Values
 from streamlets.ingress.batch_sources.context import SourceContext
+from streamlets.ingress.batch_sources.read_items import BrokenRecord, ContractBatch
 from streamlets.ingress.batch_sources.settings import SourceSettings
 from streamlets.ingress.batch_sources.spool import Spool
 from streamlets.ingress.batch_sources.tasks import TASKS, Task
@@ -244,6 +245,12 @@ class SourceInstance:
         source.prepare(self._settings.places.present(task.value))
         values, rows = Values(self._contract), list[dict[str, object]]()
         while (item := source.read_next()) is not None:
+            if isinstance(item, BrokenRecord):
+                self._set_aside(item.text, RecordError(item.reason), task, attempt)
+                continue
+            if isinstance(item, ContractBatch):
+                attempt.records.add(item.records)
+                continue
             batch = None if isinstance(item, Mapping) else self._arrow(item)
             typed = None if batch is None else typed_batch(batch, self._contract)
             if typed is not None:
@@ -255,16 +262,22 @@ class SourceInstance:
                 try:
                     rows.append(values.record(record, self._contract.record))
                 except RecordError as error:
-                    if not self._settings.broken_records:
-                        raise
-                    text = json.dumps(record, default=str, ensure_ascii=False)
-                    port = f"{self._settings.streamlet}.{self._settings.outlet}"
-                    letter = _letter(text, port, task, str(error), self._clock(), self._settings.version)
-                    attempt.letters.append(letter)
+                    self._set_aside(json.dumps(record, default=str, ensure_ascii=False), error, task, attempt)
                 if len(rows) >= _ROWS:
                     self._spool(rows, attempt)
                     rows = []
         self._spool(rows, attempt)
+
+    def _set_aside(self, text: str, error: RecordError, task: Task, attempt: Attempt) -> None:
+        """Make a record a dead letter.
+
+        Raises:
+            RecordError: broken records fail their task.
+        """
+        if not self._settings.broken_records:
+            raise error
+        port = f"{self._settings.streamlet}.{self._settings.outlet}"
+        attempt.letters.append(_letter(text, port, task, str(error), self._clock(), self._settings.version))
 
     def _spool(self, rows: list[dict[str, object]], attempt: Attempt) -> None:
         import pyarrow as pa
@@ -293,7 +306,7 @@ class SourceInstance:
     def _opened(self) -> Readable:
         if self._source is None:
             source, settings = self._create(), self._settings
-            source.open(settings.config, context_of(settings, self._secrets))
+            source.open(settings.config, context_of(settings, self._contract, self._secrets))
             self._source = source
         return self._source
 
@@ -306,13 +319,14 @@ def schema_of(contract: Contract) -> pa.Schema:
     return pa.schema([pa.field(RECORD, pa.struct(list(arrow_schema(contract)))), pa.field(LETTER, letter)])
 
 
-def context_of(settings: SourceSettings, secrets: Secrets) -> SourceContext:
+def context_of(settings: SourceSettings, contract: Contract, secrets: Secrets) -> SourceContext:
     """Return the context of an instance of the source that reads tasks."""
     return SourceContext(
         streamlet=settings.streamlet,
         directory=Path(settings.project),
         volume_mounts={name: Path(directory) for name, directory in settings.volume_mounts.items()},
         secrets=secrets,
+        contract=contract,
     )
 
 

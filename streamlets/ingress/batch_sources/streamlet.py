@@ -131,6 +131,15 @@ class BatchSource(SparkStreamlet, ABC):
     def close(self) -> None:
         """Release what `open` has acquired."""
 
+    def triggering(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the triggerer and its configuration: the parameter `discovery`, unless a subclass completes it.
+
+        Arguments:
+            values: the typed values of all parameters by key.
+        """
+        discovery: Mapping[str, Any] = values[self.discovery.key]
+        return discovery
+
     def check_parameters(self, values: Mapping[str, Any]) -> Iterator[ParameterProblem]:
         """Check the limits and the triggerer. A subclass that overrides it includes these.
 
@@ -146,7 +155,7 @@ class BatchSource(SparkStreamlet, ABC):
             if values[timeout.key].seconds <= 0:
                 message = f"`{timeout.key}` must be longer than 0, found {values[timeout.key]}"
                 yield ParameterProblem((timeout.key,), message)
-        yield from discovery_problems(values[self.discovery.key])
+        yield from discovery_problems(self.triggering(values))
 
     def known_keys(
         self, parameters: Mapping[str, object], columns: Mapping[str, Mapping[str, str]]
@@ -165,8 +174,9 @@ class BatchSource(SparkStreamlet, ABC):
         One of them shows when a cron expression fires next. The `**` in a path of the triggerer `files` stands for all
         directories below.
         """
-        discovery = configuration.values[self.discovery.key]
-        findings = tuple(triggerer_findings(configuration.written[self.discovery.key], configuration.directory))
+        discovery = self.triggering(configuration.values)
+        written = configuration.written[self.discovery.key]
+        findings = tuple(triggerer_findings(discovery, written, configuration.directory))
         if any(finding.severity is Severity.ERROR for finding in findings):
             return ExternalResources(findings=findings)
         reads, listening = [], []

@@ -6,7 +6,7 @@ import csv
 import importlib
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -152,7 +152,8 @@ def _content_field(codec: str, name: str | None, contract: Contract) -> str:
 
 
 def _with_path(row: dict[str, Any], path: str, contract: Contract) -> dict[str, Any]:
-    return {**row, "path": path} if any(field.name == "path" for field in contract.record.fields) else row
+    named = any(field.name == "path" for field in contract.record.fields)
+    return {**row, "path": path} if named and "path" not in row else row
 
 
 def _file_rows(path: str, file: IO[bytes], *, contract: Contract, field: str) -> Iterator[Row]:
@@ -166,48 +167,72 @@ def _file_rows(path: str, file: IO[bytes], *, contract: Contract, field: str) ->
     yield Row(_with_path({field: value}, path, contract), "the file")
 
 
-def _line_rows(path: str, file: IO[bytes], *, contract: Contract, field: str) -> Iterator[Row]:
+def line_rows(path: str, file: IO[bytes], *, contract: Contract, field: str) -> Iterator[Row]:
+    """Yield each line of a file as the value of one field."""
     binary = _is_bytes(contract, field)
     for number, line in _lines(file):
         value = line if binary else line.decode("utf-8", errors="surrogateescape")
         yield Row(_with_path({field: value}, path, contract), f"line {number}")
 
 
-def _json_rows(path: str, file: IO[bytes], *, contract: Contract) -> Iterator[Row]:
+def json_rows(path: str, file: IO[bytes], *, contract: Contract) -> Iterator[Row]:
+    """Yield each line of a file as the JSON text of a record."""
     for number, line in _lines(file):
         if text := line.strip().decode("utf-8", errors="replace"):
             yield Row(text, f"line {number}", text)
 
 
-def _csv_rows(
-    path: str, file: IO[bytes], *, contract: Contract, header: bool, delimiter: str, quote: str
-) -> Iterator[Row]:
+def csv_rows(
+    path: str, file: IO[bytes], *, contract: Contract, header: bool, delimiter: str, quote: str, null: str = "",
+    encoding: str = "utf-8-sig", columns: Callable[[list[str]], None] | None = None,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the rows of a CSV file.
+
+    Arguments:
+        path: its path.
+        file: its content.
+        contract: the contract of the records, which gives cells their types.
+        header: whether the first line has the names of the columns; otherwise they are the contract's fields in order.
+        delimiter: the character between cells.
+        quote: the character around cells.
+        null: the cell that is null where the contract allows null.
+        encoding: of the file, as Python names it.
+        columns: checks the names of the columns of the first line.
+
+    Raises:
+        CodecError: the file is not CSV.
+    """
     fields = {field.name: field.schema for field in contract.record.fields}
-    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    errors = "surrogateescape" if encoding.startswith("utf-8") else "replace"
+    text = io.TextIOWrapper(file, encoding=encoding, errors=errors, newline="")
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_RECORD))
     reader = csv.reader(text, delimiter=delimiter, quotechar=quote)
     try:
-        names = next(reader, None) if header else list(fields)
-        for cells in reader if names is not None else ():
+        names = (next(reader, None) if header else list(fields)) or []
+        if columns is not None:
+            columns(names)
+        for cells in reader if names else ():
             if not cells:
                 continue
-            place, original = f"line {reader.line_num}", json.dumps(dict(zip(names, cells, strict=False)))  # type: ignore[arg-type]
-            if len(cells) != len(names):  # type: ignore[arg-type]
-                wrong = f"has {counted(len(cells), 'cell')}, expected {len(names)}"  # type: ignore[arg-type]
+            place, original = f"line {reader.line_num}", json.dumps(dict(zip(names, cells, strict=False)))
+            if len(cells) != len(names):
+                wrong = f"has {counted(len(cells), 'cell')}, expected {len(names)}"
                 yield Row({"": RecordError(wrong)}, place, json.dumps(cells))
                 continue
-            pairs = zip(names, cells, strict=True)  # type: ignore[arg-type]
-            yield Row({n: _cell(c, fields[n], contract) if n in fields else c for n, c in pairs}, place, original)
+            pairs = zip(names, cells, strict=True)
+            yield Row(
+                {n: cell_value(c, fields[n], contract, null) if n in fields else c for n, c in pairs}, place, original
+            )
     except csv.Error as error:
         raise CodecError(f"invalid CSV at line {reader.line_num}: {error}") from None
     finally:
         text.detach()
 
 
-def _cell(cell: str, schema: Any, contract: Contract) -> object:
+def cell_value(cell: str, schema: Any, contract: Contract, null: str = "") -> object:
     """Return the value of a cell for a type; a cell that is not of the type stays a string, which the check reports."""
     held, nullable = optional(schema, contract)
-    if cell == "" and nullable:
+    if cell == null and nullable:
         return None
     kind = held.type if isinstance(held, Primitive) and held.logical is None else ""
     try:
@@ -227,16 +252,33 @@ def _cell(cell: str, schema: Any, contract: Contract) -> object:
         return cell
 
 
-def _avro_rows(path: str, file: IO[bytes], *, contract: Contract) -> Iterator[Row]:
+def avro_rows(
+    path: str, file: IO[bytes], *, contract: Contract, columns: Callable[[list[str]], None] | None = None
+) -> Iterator[Row]:
+    """Yield the records of an Avro container file.
+
+    Arguments:
+        path: its path.
+        file: its content.
+        contract: the contract of the records; other fields are omitted.
+        columns: checks the names of the fields of the file's schema.
+
+    Raises:
+        CodecError: the file is not one.
+    """
     import fastavro
 
     names = {field.name for field in contract.record.fields}
     try:
-        for number, record in enumerate(fastavro.reader(file), 1):
+        reader: Any = fastavro.reader(file)
+        schema = reader.writer_schema
+        if columns is not None and isinstance(schema, Mapping):
+            columns([field["name"] for field in schema.get("fields", ())])
+        for number, record in enumerate(reader, 1):
             if not isinstance(record, Mapping):
                 raise CodecError(f"an Avro file must have records, found `{type(record).__name__}`")
             yield Row({name: value for name, value in record.items() if name in names}, f"record {number}")
-    except CodecError:
+    except (CodecError, GeneratorExit):
         raise
     except Exception as error:  # noqa: BLE001 - fastavro raises many types for damaged files
         raise CodecError(f"invalid Avro container file: {type(error).__name__}: {error}") from None
@@ -284,11 +326,11 @@ def record_of(row: Row, contract: Contract, *, extra: bool) -> dict[str, object]
             raise RecordError(f"is not a JSON object, but {row.values[:40]!r}")
         return JsonValues(contract, extra).record(parsed, record)
     values = row.values
+    if isinstance(broken := values.get(""), RecordError):
+        raise broken
     if extra:
         names = {field.name for field in record.fields}
         values = {name: value for name, value in values.items() if name in names}
-    if isinstance(broken := values.get(""), RecordError):
-        raise broken
     return Values(contract).record(values, record)
 
 
@@ -311,8 +353,8 @@ def _plain(value: object) -> object:
 
 _CODECS: Mapping[str, _Named] = {
     "file": _Named({"field": None}, _file_rows),
-    "lines": _Named({"field": None}, _line_rows),
-    "json-lines": _Named({}, _json_rows),
-    "csv": _Named({"header": True, "delimiter": ",", "quote": '"'}, _csv_rows),
-    "avro": _Named({}, _avro_rows),
+    "lines": _Named({"field": None}, line_rows),
+    "json-lines": _Named({}, json_rows),
+    "csv": _Named({"header": True, "delimiter": ",", "quote": '"'}, csv_rows),
+    "avro": _Named({}, avro_rows),
 }

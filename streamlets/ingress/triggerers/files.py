@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import json
+import os
+import re
+import stat
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -23,6 +27,10 @@ _INTERVAL = TriggererOption(
 )
 _MOST_NAMED = 1000
 """The number of files that an event names; it counts the others."""
+
+
+_Version = tuple[int, int]
+"""The size of a file in bytes, and when it was modified in nanoseconds since the epoch."""
 
 
 class FileChangedError(Exception):
@@ -50,8 +58,8 @@ class FileVersion:
         Raises:
             OSError: it cannot be examined.
         """
-        stat = path.stat()
-        return cls(str(path), stat.st_size, stat.st_mtime_ns)
+        found = path.stat()
+        return cls(str(path), found.st_size, found.st_mtime_ns)
 
     @classmethod
     def from_task(cls, task: Mapping[str, Any]) -> FileVersion:
@@ -79,6 +87,36 @@ class FileVersion:
             raise FileChangedError(f"`{self.path}` can no longer be read: {error.strerror}") from None
         if now != self:
             raise FileChangedError(f"`{self.path}` changed after it was discovered")
+
+
+def file_stats(path: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the path and the attributes of each file of a directory or pattern, as `matching_files` finds them, in any
+    order.
+
+    A directory with 100,000 files takes half a second. Files that are deleted meanwhile are omitted.
+
+    Arguments:
+        path: as for `matching_files`.
+
+    Raises:
+        OSError: a directory cannot be listed.
+    """
+    pattern = "*" if path.is_dir() else path.name
+    directory = path if path.is_dir() else path.parent
+    if "**" in path.parts or glob.has_magic(str(directory)):
+        for file in matching_files(path):
+            with suppress(FileNotFoundError):
+                yield str(file), file.stat()
+        return
+    matches = re.compile(fnmatch.translate(pattern)).match
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or not matches(entry.name):
+                continue
+            with suppress(FileNotFoundError):
+                found = entry.stat()
+                if stat.S_ISREG(found.st_mode):
+                    yield entry.path, found
 
 
 def matching_files(path: Path) -> list[Path]:
@@ -112,8 +150,8 @@ class FilesTriggerer:
 
     def __init__(self) -> None:
         self._stopping = threading.Event()
-        self._reported: dict[str, FileVersion] = {}
-        self._previous: dict[str, FileVersion] = {}
+        self._reported: dict[str, _Version] = {}
+        self._previous: dict[str, _Version] = {}
 
     def problems(self, config: Mapping[str, Any], context: TriggererContext) -> Iterator[TriggererProblem]:
         """Yield problems with the configuration."""
@@ -124,8 +162,8 @@ class FilesTriggerer:
             seconds_of(config, _INTERVAL)
         except ValueError as error:
             yield TriggererProblem("interval", str(error), ("such as `10 seconds`",))
-        if not lacking and not _directory_of(_absolute(config, context)).is_dir():
-            message = f"there is no directory `{_directory_of(Path(config['path']))}`"
+        if not lacking and not directory_of(_absolute(config, context)).is_dir():
+            message = f"there is no directory `{directory_of(Path(config['path']))}`"
             yield TriggererProblem("path", message, ("create it, or correct the path",))
 
     def init(self, config: Mapping[str, Any], context: TriggererContext) -> None:
@@ -159,29 +197,28 @@ class FilesTriggerer:
             present = dict(self._versions())
         except OSError:  # the directory cannot be listed at present: what was in it is not new when it can be
             return
-        changed = [
+        changed = sorted(
             path
             for path, version in present.items()
             if self._previous.get(path) == version and self._reported.get(path) != version
-        ]
+        )
         self._previous = present
         self._reported = {path: version for path, version in self._reported.items() if path in present}
         event = json.dumps({"count": len(changed), "files": changed[:_MOST_NAMED]})
         if changed and trigger(event):
             self._reported |= {path: present[path] for path in changed}
 
-    def _versions(self) -> Iterator[tuple[str, FileVersion]]:
-        _directory_of(self._path).stat()  # a pattern would match nothing there, without an error
-        for file in matching_files(self._path):
-            with suppress(FileNotFoundError):  # deleted meanwhile
-                yield str(file), FileVersion.of(file)
+    def _versions(self) -> Iterator[tuple[str, _Version]]:
+        directory_of(self._path).stat()  # a pattern would match nothing there, without an error
+        for path, found in file_stats(self._path):
+            yield path, (found.st_size, found.st_mtime_ns)
 
 
 def _absolute(config: Mapping[str, Any], context: TriggererContext) -> Path:
     return (context.directory / Path(str(config["path"])).expanduser()).absolute()
 
 
-def _directory_of(path: Path) -> Path:
+def directory_of(path: Path) -> Path:
     """Return the directory before the first pattern of a path."""
     parts = path.parts
     first = next((number for number, part in enumerate(parts) if glob.has_magic(part)), len(parts))

@@ -9,7 +9,8 @@ import pytest
 
 from blueprint.catalog import ParameterType, SinkOption, SinkTraits
 from blueprint.quantities import Duration
-from blueprint.settings.sinks import sink_options, sink_problems, unknown_sink
+from blueprint.settings.options import typed_options
+from blueprint.settings.sinks import sink_problems, unknown_sink
 
 FILES = SinkTraits(
     name="files",
@@ -95,7 +96,7 @@ def test_an_unknown_sink_gets_a_suggestion() -> None:
 def test_options_have_their_types_and_defaults(tmp_path: Path) -> None:
     """Values may be strings, as in arguments of the command line; omitted options have their default, if any."""
     options = {"path": "out", "header": False, "rows": "10", "age": "1 hour"}
-    assert sink_options(FILES, options, tmp_path) == {
+    assert typed_options(FILES, options, tmp_path) == {
         "path": tmp_path / "out",
         "existing": "fail",
         "age": Duration(3600 * 10**9),
@@ -103,5 +104,5 @@ def test_options_have_their_types_and_defaults(tmp_path: Path) -> None:
         "header": False,
     }
     for path in ("/out", "file:/out", "file:///out"):
-        assert sink_options(FILES, {"path": path})["path"] == Path("/out")
-    assert sink_options(FILES, {"path": "/out"}) == {"path": Path("/out"), "existing": "fail", "header": True}
+        assert typed_options(FILES, {"path": path})["path"] == Path("/out")
+    assert typed_options(FILES, {"path": "/out"}) == {"path": Path("/out"), "existing": "fail", "header": True}

@@ -16,7 +16,8 @@ from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
 
 from blueprint.catalog import OUTPUT_MODES, OutputMode
-from blueprint.settings.sinks import column_problems, sink_options, sink_problems
+from blueprint.settings.options import typed_options
+from blueprint.settings.sinks import column_problems, sink_problems
 from streamlets import Sink
 from streamlets.api.errors import StreamletError
 from streamlets.egress import SINKS, SinkQuery
@@ -73,7 +74,7 @@ class Bench:
 
     def query(self, name: str, mode: OutputMode = "append", partition_by: tuple[str, ...] = ()) -> SinkQuery:
         """Return the query."""
-        options = sink_options(SINKS[name].traits, self.options(name), self.root)
+        options = typed_options(SINKS[name].traits, self.options(name), self.root)
         return SinkQuery(
             name="archive.all",
             streamlet="archive",
@@ -150,7 +151,7 @@ def test_spark_writes_files_in_each_format(bench: Bench, format: str) -> None:
     """The directory has Spark's list of files; records of text are one column."""
     columns = ["letter"] if format == "text" else ["letter", "other"]
     query = bench.query("spark-files")
-    options = sink_options(SINKS["spark-files"].traits, {"path": "out", "format": format}, bench.root)
+    options = typed_options(SINKS["spark-files"].traits, {"path": "out", "format": format}, bench.root)
     opened = open_sink(
         SINKS["spark-files"],
         bench.rows("append").select(*columns),
@@ -257,4 +258,4 @@ def test_options_of_clients_are_passed_on() -> None:
     nested = {"kafka": {"bootstrap": {"servers": "s"}, "enable.idempotence": True}}
     flat = {"kafka.bootstrap.servers": "s", "kafka.enable.idempotence": "true"}
     expected = {**flat, "value": "json", "guarantee": "at-least-once"}
-    assert sink_options(traits, nested) == sink_options(traits, flat) == expected
+    assert typed_options(traits, nested) == typed_options(traits, flat) == expected

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from blueprint.settings.sinks import sink_options
+from blueprint.settings.options import typed_options
 from streamlets.egress import SINKS, SinkQuery
 from streamlets.egress.jdbc.databases import database
 from streamlets.egress.sink import open_sink
@@ -92,7 +92,7 @@ class Sinks:
             name=f"archive.{name}",
             streamlet="archive",
             query=name,
-            options=sink_options(sink.traits, self.options(name), self.root),
+            options=typed_options(sink.traits, self.options(name), self.root),
             directory=self.root,
             application=str(self.root),
         )

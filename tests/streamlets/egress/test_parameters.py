@@ -11,7 +11,7 @@ import pytest
 
 from blueprint.catalog import ParameterProblem, WrittenDirectory
 from blueprint.hocon.source import Source
-from blueprint.settings.sinks import sink_options
+from blueprint.settings.options import typed_options
 from streamlets import Configuration, Sink, StreamletError
 from streamlets.egress import SINKS, SinkQuery
 from streamlets.egress.sink import open_sink
@@ -97,6 +97,6 @@ def test_a_query_is_checked_before_it_is_built(to: str, options: dict[str, objec
     """A query in an output mode that the sink cannot write is not built, also without the streamlet `Sink`."""
     rows: Any = None  # the columns are not read
     sink = SINKS[to]
-    query = SinkQuery(name="s", streamlet="s", query="q", options=sink_options(sink.traits, options), output_mode=mode)
+    query = SinkQuery(name="s", streamlet="s", query="q", options=typed_options(sink.traits, options), output_mode=mode)
     with pytest.raises(StreamletError, match=problem):
         open_sink(sink, rows, query)

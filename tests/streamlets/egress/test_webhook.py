@@ -11,9 +11,9 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+from blueprint.settings.options import typed_options
 from blueprint.settings.secret_texts import is_secret
 from blueprint.settings.secrets import without_secrets
-from blueprint.settings.sinks import sink_options
 from streamlets import Sink
 from streamlets.egress import SINKS, SinkQuery
 from streamlets.egress.errors import SinkError
@@ -48,7 +48,7 @@ class Bench:
     def batches(self, **options: Any) -> WebhookBatches:
         """Return the writer of a query."""
         given = {"url": self.receiver.url, **{name.replace("_", "-"): value for name, value in options.items()}}
-        typed = sink_options(SINKS["webhook"].traits, given, self.root)
+        typed = typed_options(SINKS["webhook"].traits, given, self.root)
         query = SinkQuery(
             name="alarms", streamlet="alarms", query="sink", options=typed, application=str(self.root / "state")
         )

@@ -14,8 +14,9 @@ import fastavro
 import pytest
 
 from streamlets import AvroOutlet, Spout
+from streamlets.contract.values import RecordError
 from streamlets.ingress.spouts.client import ADDRESS, SpoutClient, SpoutError
-from streamlets.ingress.spouts.codecs import LARGEST_RECORD
+from streamlets.ingress.spouts.codecs import LARGEST_RECORD, open_codec, record_of
 from streamlets.ingress.spouts.report import read_report, report_file
 from streamlets.testkit import Testkit
 from streamlets.testkit.spout_under_test import SpoutUnderTest
@@ -242,6 +243,15 @@ def test_rows_that_break_the_contract(spouts: Testkit, codec: str, schema: str, 
     (letter,) = feed.dead_letters.take()
     assert reason in letter["reason"]
     json.dumps(letter["record"]).encode()
+
+
+def test_a_row_with_too_few_cells_is_broken_also_if_extra_fields_are_dropped() -> None:
+    """Not a record of nulls."""
+    contract = AvroOutlet("out", schema=ROW).contract()
+    assert contract is not None
+    (row,) = open_codec("csv", {}, contract)("", io.BytesIO(b"id,name\n1\n"))
+    with pytest.raises(RecordError, match="has 1 cell, expected 2"):
+        record_of(row, contract, extra=True)
 
 
 @pytest.mark.parametrize(
