@@ -35,6 +35,7 @@ from benchmarks.kills.replicas import Replicas, ReplicasOnKafka
 from benchmarks.kills.shop import Shop
 from benchmarks.kills.sink_cases import CASES
 from benchmarks.kills.sinks import Sinks
+from benchmarks.kills.source_files import SourceFiles
 from benchmarks.kills.spouts import Spouts
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ TARGETS: dict[str, Callable[..., Target]] = {
     "java": Java,
     "spouts": Spouts,
     "batch-source": BatchSource,
+    "source-files": SourceFiles,
     "drains": Drains,
     "replicas": Replicas,
     "replicas-kafka": ReplicasOnKafka,

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import psutil
 import pyarrow.dataset as ds
@@ -38,6 +38,8 @@ from streamlets.storage.crash import VARIABLE
 
 if TYPE_CHECKING:
     import random
+
+    from blueprint.avro.model import Contract
 
 TASKS = 500
 RECORDS = 10
@@ -98,13 +100,18 @@ class Pages(BatchSource):
 class BatchSource(Target):
     """The application in a directory. It remembers the interrupted tasks and the killed processes of each round."""
 
-    points, each, kills = (*DISCOVERY, *COMMIT), 3, 12
+    points: ClassVar[tuple[str, ...]] = (*DISCOVERY, *COMMIT)
+    each, kills = 3, 12
 
     def __init__(self, directory: Path, dice: random.Random) -> None:
         super().__init__(directory, dice)
         self._state = StateDirectory(self.directory / ".flow", "kills")
         self._processes = 0  # that read, and were killed in the present round
         self.directory.mkdir(parents=True, exist_ok=True)
+        self.write_application()
+
+    def write_application(self) -> None:
+        """Write the blueprint and its modules."""
         (self.directory / "blueprint.conf").write_text(_BLUEPRINT)
         (self.directory / "paging.py").write_text(_MODULE)
 
@@ -144,17 +151,17 @@ class BatchSource(Target):
     def end(self) -> int:
         """Run to the end, and return the exit code."""
         (self.directory / "tasks").write_text(str(TASKS))
-        with killed_at_end(self._start(bounded=True)) as run:
+        with killed_at_end(self.start(bounded=True)) as run:
             return run.wait(600)
 
     def problems(self, *, ended: bool = False) -> list[str]:
         """Return what is wrong: records and tasks that appear twice, or, after the end, are missing."""
         wanted = Counter((task, part) for task in range(TASKS) for part in range(1, RECORDS + 1))
-        tasks = [row["number"] for row in self._rows("tasks.pages")]
-        keys = Counter(row["key"] for row in self._rows("tasks.pages"))
+        tasks = [row["number"] for row in self.rows("tasks.pages")]
+        keys = Counter(row["key"] for row in self.rows("tasks.pages"))
         found = [] if tasks == list(range(len(tasks))) else ["the numbers of tasks are not dense"]
         found += [f"the task {key} is in the topic {count} times" for key, count in keys.items() if count > 1]
-        contents = {"the topic": self._rows("pages"), "the egress": self._saved()}
+        contents = {"the topic": self.rows("pages"), "the egress": self.saved()}
         for name, rows in contents.items():
             records = Counter((row["task"], row["part"]) for row in rows)
             doubled, lost = (records - wanted).total(), (wanted - records).total()
@@ -177,15 +184,15 @@ class BatchSource(Target):
 
     def _in_discovery(self) -> str:
         more = self.dice.randint(1, _FED - 2)
-        with killed_at_end(self._start()) as run:
+        with killed_at_end(self.start()) as run:
             known = self._stored()
-            self._until(run, lambda: self._stored() >= known + more)
-            return f"{self._kill(run)} while it discovered"
+            self.until(run, lambda: self._stored() >= known + more)
+            return f"{self.kill(run)} while it discovered"
 
     def _in_reading(self) -> str:
-        with killed_at_end(self._start()) as run:
-            before = self._batch("offsets")
-            self._until(run, lambda: self._batch("offsets") > max(before, self._batch("commits")))
+        with killed_at_end(self.start()) as run:
+            before = self.batch("offsets")
+            self.until(run, lambda: self.batch("offsets") > max(before, self.batch("commits")))
             time.sleep(self.dice.uniform(0, 0.4))
             readers = [child for child in started_by(run.pid) if "task_program" in command_line(child)]
             killed = ""
@@ -194,18 +201,19 @@ class BatchSource(Target):
                     self.dice.choice(readers).kill()
                 self._processes = 1
                 killed = "kill -9 of a process that reads, then "
-                now = self._batch("commits")
-                self._until(run, lambda: self._batch("commits") > now)  # it goes on
-            return f"{killed}{self._kill(run)} while it read"
+                now = self.batch("commits")
+                self.until(run, lambda: self.batch("commits") > now)  # it goes on
+            return f"{killed}{self.kill(run)} while it read"
 
     def _crash(self, point: str, passages: int) -> str:
         nth = self.dice.randint(1, passages)
-        with killed_at_end(self._start(f"{point}:{nth}")) as run:
-            self._until(run, lambda: run.poll() is not None)
+        with killed_at_end(self.start(f"{point}:{nth}")) as run:
+            self.until(run, lambda: run.poll() is not None)
             assert run.returncode == -signal.SIGKILL, f"exit code {run.returncode} instead of a crash"
         return f"{point}, passage {nth}"
 
-    def _kill(self, run: subprocess.Popen[bytes]) -> str:
+    def kill(self, run: subprocess.Popen[bytes]) -> str:
+        """Kill the runner or all its processes, and return what was killed."""
         children = started_by(run.pid)
         everything = self.dice.random() < 0.5
         for child in children if everything else ():
@@ -216,7 +224,8 @@ class BatchSource(Target):
         assert left_behind(children, 120) == [], "a process has survived the runner"
         return f"kill -9 of {'all processes' if everything else 'the runner'}"
 
-    def _start(self, crash_at: str = "", *, bounded: bool = False) -> subprocess.Popen[bytes]:
+    def start(self, crash_at: str = "", *, bounded: bool = False) -> subprocess.Popen[bytes]:
+        """Start a run, which crashes at a crash point."""
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         environment = os.environ | {VARIABLE: crash_at, "PATH": path, "PYTHONPATH": str(REPOSITORY)}
         command = [sys.executable, "-m", "cli.main", "run", str(self.directory), "--format", "json", QUICK_JAVA]
@@ -225,13 +234,15 @@ class BatchSource(Target):
                 [*command, *(["--available-now"] if bounded else [])], env=environment, stdout=out, stderr=out
             )
 
-    def _until(self, run: subprocess.Popen[bytes], reached: Callable[[], bool]) -> None:
+    def until(self, run: subprocess.Popen[bytes], reached: Callable[[], bool]) -> None:
+        """Wait until something is reached."""
         wait_until(run, self.directory / "run.out", reached, poll=0.02)
 
     def _stored(self) -> int:
         return read_progress(progress_file(self._state.directory, "pages")).discovered
 
-    def _batch(self, kind: str) -> int:
+    def batch(self, kind: str) -> int:
+        """Return the number of the last batch in `offsets` or `commits`, -1 without one."""
         directory = self._state.checkpoints / "pages" / "read" / kind
         with suppress(FileNotFoundError):
             return max((int(file.name) for file in directory.iterdir() if file.name.isdigit()), default=-1)
@@ -249,14 +260,16 @@ class BatchSource(Target):
         ]
         return (ends[0] + 1, ends[-1]) if len(ends) == 2 and ends[-1] > ends[0] else None
 
-    def _rows(self, topic: str) -> list[dict[str, Any]]:
+    def rows(self, topic: str, reader: Contract | None = None) -> list[dict[str, Any]]:
+        """Return the records of a topic."""
         channel = DeltaChannel(self._state.topics)
         with suppress(TopicLostError):  # the first run was killed before it created the topic
-            reader = task_contract() if topic.startswith("tasks.") else None
+            reader = task_contract() if topic.startswith("tasks.") else reader
             batches = channel.topic(TopicPlan(topic, topic, "delta", True, (), (), {})).scan(reader)
             return [row for batch in batches for row in batch.to_pylist()]
         return []
 
-    def _saved(self) -> list[dict[str, Any]]:
+    def saved(self) -> list[dict[str, Any]]:
+        """Return the records that the egress has written."""
         files = [str(file) for file in (self.directory / "out").glob("*.parquet")]
         return ds.dataset(files, format="parquet").to_table().to_pylist() if files else []

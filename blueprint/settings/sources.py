@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from blueprint.catalog import SOURCE_NOT_INSTALLED, ParameterProblem, SourceTraits
 from blueprint.settings.options import OPTIONS, named_options, option_paths, option_problems
 from blueprint.settings.sinks import column_names
-from blueprint.spelling import did_you_mean, listing
+from blueprint.spelling import alternatives, did_you_mean, listing
 
 FROM = "from"
 """The key that selects a source."""
@@ -68,7 +68,7 @@ def filled_column_problems(
                 message = f"`{option.name}` is `{name}`, which is not a column of the schema"
                 yield ParameterProblem(path, message, help)
             elif option.column_types and type not in option.column_types:
-                expected = " or ".join(option.column_types)
+                expected = alternatives(option.column_types)
                 message = f"the column `{name}` of `{option.name}` must have the type {expected}, found {type}"
                 yield ParameterProblem(path, message)
     read = {name: type for name, type in columns.items() if name not in named}

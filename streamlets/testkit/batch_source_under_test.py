@@ -33,7 +33,7 @@ from streamlets.ingress.batch_sources.reading import (
 )
 from streamlets.ingress.batch_sources.settings import SourceSettings
 from streamlets.ingress.batch_sources.streamlet import BatchSource
-from streamlets.ingress.batch_sources.task_writer import TaskWriter
+from streamlets.ingress.batch_sources.task_writer import Eater, TaskWriter
 from streamlets.ingress.batch_sources.tasks import Task
 from streamlets.ingress.triggerers import Triggerer, TriggererContext
 from streamlets.ingress.triggerers.registry import make_triggerer
@@ -114,13 +114,10 @@ class BatchSourceUnderTest:
             source.open(self.plan.parameters, self._context())
             self._discovering = source
 
-        def eat(task: object, *, key: str | None = None) -> bool:
-            return self._writer.eat(task, key=key)
-
         first = self._writer.next
         self._writer.begin(event)
         try:
-            self._discovering.discover(eat, event)
+            self._discovering.discover(Eater(self._writer), event)
             self._writer.finish()
         finally:
             self._writer.flush()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.kills.batch_source import DISCOVERY, BatchSource
+from benchmarks.kills.source_files import SourceFiles
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.storage.crash import VARIABLE
 from tests.streamlets.ingress.conftest import TASK_TOPIC
@@ -38,6 +39,44 @@ writer.close()
 """
 
 
+_CONTINUED = """
+import sys, time
+from pathlib import Path
+from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.ingress.batch_sources import task_writer
+from tests.streamlets.ingress.conftest import TASK_TOPIC
+
+task_writer.GROUP = 0.001
+writer = task_writer.TaskWriter(DeltaChannel(Path(sys.argv[1])).topic(TASK_TOPIC), "source.discovery", time.time)
+writer.begin("event")
+for number in range(writer.remembered or 0, 60):
+    writer.eat(number, remember=number + 1)
+    time.sleep(0.002)
+    writer.flush()
+writer.finish()
+writer.close()
+"""
+
+
+def killed(program: str, crash_at: str, *arguments: Path) -> int:
+    """Run a program that crashes at a point, and return its exit code."""
+    environment = os.environ | {VARIABLE: crash_at, "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], env=environment, check=False
+    ).returncode
+
+
+def test_a_killed_discovery_goes_on_where_its_tasks_end(tmp_path: Path) -> None:
+    """What it remembers is stored in one step with the task, so tasks without keys are neither lost nor doubled."""
+    dice = random.Random(6)
+    topic = DeltaChannel(tmp_path / "topics").topic(TASK_TOPIC)
+    topic.create([])
+    for point in (*DISCOVERY, *DISCOVERY):
+        assert killed(_CONTINUED, f"{point}:{dice.randint(1, 5)}", tmp_path / "topics") == -signal.SIGKILL
+    assert killed(_CONTINUED, "", tmp_path / "topics") == 0
+    assert [task.value for task in stored(topic)] == list(range(60))
+
+
 def test_no_task_is_lost_or_doubled_by_a_killed_discovery(tmp_path: Path) -> None:
     """At each crash point of its commits: durable tasks are kept, numbers are dense, and the discovery is repeated."""
     dice = random.Random(5)
@@ -47,9 +86,7 @@ def test_no_task_is_lost_or_doubled_by_a_killed_discovery(tmp_path: Path) -> Non
     durable.touch()
 
     def discovery(crash_at: str) -> int:
-        environment = os.environ | {VARIABLE: crash_at, "PYTHONPATH": str(Path(__file__).parents[2])}
-        command = [sys.executable, "-c", _DISCOVERY, str(tmp_path / "topics"), str(durable)]
-        return subprocess.run(command, env=environment, check=False).returncode
+        return killed(_DISCOVERY, crash_at, tmp_path / "topics", durable)
 
     for point in (*DISCOVERY, *DISCOVERY):
         assert discovery(f"{point}:{dice.randint(1, 12)}") == -signal.SIGKILL
@@ -71,3 +108,15 @@ def test_every_task_is_read_and_no_record_is_doubled(tmp_path: Path) -> None:
         assert kills.problems() == []
     assert kills.end() == 0
     assert kills.problems(ended=True) == []
+
+
+@pytest.mark.full
+@pytest.mark.spark
+@pytest.mark.slow
+def test_files_are_read_once_in_each_version(tmp_path: Path) -> None:
+    """After two kills, with late, rewritten, empty and broken files."""
+    kills = SourceFiles(tmp_path / "app", random.Random(4))
+    for round in kills.rounds(0, 2):
+        kills.play(round)
+        assert kills.problems() == []
+    assert kills.settle() == []

@@ -1,4 +1,4 @@
-"""The databases of the sink `jdbc`, each with its own Python driver."""
+"""The databases of the sink and of the source `jdbc`, each with its own Python driver."""
 
 from __future__ import annotations
 
@@ -76,6 +76,13 @@ class Database(ABC):
                 raise
             cursor.execute("COMMIT")
 
+    @contextmanager
+    def reading(self) -> Iterator[Any]:
+        """Connect without the right to write, and provide the cursor of a transaction, which sees one state."""
+        with closing(self._connect_reading()) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute(self._begin_reading)
+            yield cursor
+
     @property
     @abstractmethod
     def errors(self) -> type[Exception]:
@@ -125,8 +132,16 @@ class Database(ABC):
     def _connect(self) -> Any:
         """Return a connection in which each statement is its own transaction unless one was begun."""
 
+    @abstractmethod
+    def _connect_reading(self) -> Any:
+        """Return a connection that only reads."""
+
     @property
     def _begin(self) -> str:
+        return "BEGIN"
+
+    @property
+    def _begin_reading(self) -> str:
         return "BEGIN"
 
 
@@ -197,6 +212,11 @@ class SQLite(FileDatabase):
 
         return sqlite3.connect(self.place, isolation_level=None, timeout=60.0)
 
+    def _connect_reading(self) -> Any:
+        import sqlite3
+
+        return sqlite3.connect(f"{Path(self.place).as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=60.0)
+
     @property
     def _begin(self) -> str:
         return "BEGIN IMMEDIATE"  # a transaction that writes later fails if another has written meanwhile
@@ -227,6 +247,11 @@ class DuckDB(FileDatabase):
         import duckdb
 
         return duckdb.connect(self.place)
+
+    def _connect_reading(self) -> Any:
+        import duckdb
+
+        return duckdb.connect(self.place, read_only=True)
 
 
 class PostgreSQL(Database):
@@ -266,6 +291,13 @@ class PostgreSQL(Database):
 
         secrets = {name: value for name, value in (("user", self.user), ("password", self.password)) if value}
         return psycopg.connect(f"postgresql:{self.location}", autocommit=True, **secrets)
+
+    def _connect_reading(self) -> Any:
+        return self._connect()
+
+    @property
+    def _begin_reading(self) -> str:
+        return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 _DATABASES: dict[str, Callable[..., Database]] = {"sqlite": SQLite, "duckdb": DuckDB, "postgresql": PostgreSQL}

@@ -21,16 +21,29 @@ class Eat(Protocol):
             eat({"file": "orders-1.csv"}, key="orders-1.csv")
     """
 
-    def __call__(self, task: object, *, key: str | None = None) -> bool:
+    @property
+    def remembered(self) -> Any:
+        """The value that was remembered last, also in an earlier run; None if there is none."""
+
+    def __call__(self, task: object, *, key: str | None = None, remember: Any = None) -> bool:
         """Take a task, which is durable within 100 ms.
 
         Arguments:
             task: what `prepare` needs to read it: bytes, or plain JSON data.
             key: what makes the task the same as another one, such as a file's path and version. A task is dropped if
                 one with this key was discovered before; None never drops it.
+            remember: plain JSON data for the next discovery, such as how far this one has come, which is stored with
+                the task in one step, also if the task is dropped; None keeps what was remembered.
 
         Returns:
             Whether the task is new.
+        """
+
+    def remember(self, value: Any) -> None:
+        """Remember a value for the next discovery; it is stored at the end of this one, with all its tasks.
+
+        Arguments:
+            value: as for a task.
         """
 
 

@@ -19,7 +19,7 @@ from streamlets.ingress.batch_sources.failure_warnings import ABANDONED, BOUNDED
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
 from streamlets.ingress.batch_sources.requests import RetryRequest, retry_requests
 from streamlets.ingress.batch_sources.task_states import FailedTasks, read_upto
-from streamlets.ingress.batch_sources.task_writer import DiscoveryStoppedError, TaskWriter
+from streamlets.ingress.batch_sources.task_writer import DiscoveryStoppedError, Eater, TaskWriter
 from streamlets.ingress.stuck_report import StuckReport
 from streamlets.ingress.triggerers import Clock, SystemClock, Triggerer, TriggererContext
 from streamlets.ingress.triggerers.registry import make_triggerer
@@ -343,16 +343,14 @@ class _Discovery:
         unit.update(running=event)
         measured = began
 
-        def eat(task: object, *, key: str | None = None) -> bool:
+        def measure() -> None:
             nonlocal measured
-            new = writer.eat(task, key=key)
             if time.monotonic() - measured > _LOOK_EVERY:
                 measured = time.monotonic()
                 self._measure(writer)
-            return new
 
         with self._calling("its discovery", discovers=True):
-            source.discover(eat, event)
+            source.discover(Eater(writer, measure), event)
             writer.finish()
         self._measure(writer, time.monotonic() - began)
         done = unit.progress.discoveries + 1

@@ -39,8 +39,8 @@ class TaskLogConflictError(Exception):
 class TaskWriter:
     """Appends to a task topic. A thread of its own commits what was discovered; see `GROUP`.
 
-    The marker of the appender has the next number, and the event of a discovery until it is complete, so that a
-    discovery that a kill interrupts runs again.
+    The marker of the appender has the next number, what the source has remembered, and the event of a discovery until
+    it is complete, so that a discovery that a kill interrupts runs again.
 
     Arguments:
         topic: the task topic.
@@ -61,6 +61,8 @@ class TaskWriter:
         self._sequence = -1 if self._appender.last is None else self._appender.last
         self._event: str | None = self.interrupted
         self._retried: int = stored.get("retried", 0)
+        self._remembered: Any = stored.get("remembered")
+        self._notes: list[tuple[int, Any]] = []  # what is to be remembered, with the number after its task
         self._keys: set[bytes] | None = None
         self._pending: list[Task] = []
         self._changed = threading.Condition()
@@ -87,13 +89,33 @@ class TaskWriter:
             self._event = event
         self._commit([])
 
-    def eat(self, value: object, *, key: str | None = None, retry_of: int | None = None) -> bool:
+    @property
+    def remembered(self) -> Any:
+        """The value that was remembered last; None if there is none."""
+        with self._changed:
+            return self._notes[-1][1] if self._notes else self._remembered
+
+    def remember(self, value: Any) -> None:
+        """Remember a value, in one commit with the last task before it.
+
+        Arguments:
+            value: plain JSON data.
+
+        Raises:
+            TaskError: the value cannot be stored.
+        """
+        payload_of(value)
+        with self._changed:
+            self._notes.append((self._next, value))
+
+    def eat(self, value: object, *, key: str | None = None, remember: Any = None, retry_of: int | None = None) -> bool:
         """Take a task. It is durable within 100 ms.
 
         Arguments:
             value: bytes, or plain JSON data.
             key: what makes the task the same as another one: if a task with this key was discovered before, this one is
                 dropped.
+            remember: plain JSON data that is remembered in one commit with the task, also if the task is dropped.
             retry_of: the number of the failed task that it repeats: it is dropped if that was repeated before, whatever
                 its key.
 
@@ -108,6 +130,8 @@ class TaskWriter:
         if key is not None and not isinstance(key, str):
             raise TaskError(f"the key of a task must be a string, found a value of type `{type(key).__name__}`")
         payload, encoding = payload_of(value)
+        if remember is not None:
+            payload_of(remember)
         key = None if key is None else self._places.portable(key)
         with self._changed:
             if len(self._pending) >= _MAX_PENDING:
@@ -119,12 +143,16 @@ class TaskWriter:
                 digest = _digest(key) if retry_of is None and key is not None else _retry_digest(retry_of)
                 if digest in self._keys:
                     self.repeated += retry_of is None
+                    if remember is not None:
+                        self._notes.append((self._next, remember))
                     return False
                 self._keys.add(digest)
             event = (self._event or "")[:_MOST_EVENT]
             task = Task(self._next, payload, encoding, key, event, self._clock(), retry_of)
             self._next += 1
             self._pending.append(task)
+            if remember is not None:
+                self._notes.append((self._next, remember))
             if len(self._pending) == 1 or len(self._pending) == _MAX_GROUP:  # otherwise nobody waits for it
                 self._changed.notify_all()
         return True
@@ -199,6 +227,11 @@ class TaskWriter:
         self._retried += sum(task.retry_of is not None for task in group)
         if self._retried:
             marker["retried"] = self._retried
+        with self._changed:
+            while self._notes and self._notes[0][0] <= marker["next"]:
+                self._remembered = self._notes.pop(0)[1]
+        if self._remembered is not None:
+            marker["remembered"] = self._remembered
         if self._event is not None:
             marker["discovering"] = self._event
         rows: Iterable[pa.RecordBatch] = [to_batch(group)] if group else []
@@ -212,6 +245,33 @@ class TaskWriter:
             keys.update(_digest(self._places.portable(key)) for key in batch["key"].to_pylist() if key is not None)
             keys.update(_retry_digest(number) for number in batch["retry_of"].drop_null().to_pylist())
         return keys
+
+
+class Eater:
+    """Takes the tasks of one discovery; see `Eat`.
+
+    Arguments:
+        writer: stores them.
+        after: is called after each task.
+    """
+
+    def __init__(self, writer: TaskWriter, after: Callable[[], object] = lambda: None) -> None:
+        self._writer, self._after = writer, after
+
+    @property
+    def remembered(self) -> Any:
+        """The value that was remembered last."""
+        return self._writer.remembered
+
+    def __call__(self, task: object, *, key: str | None = None, remember: Any = None) -> bool:
+        """Take a task."""
+        new = self._writer.eat(task, key=key, remember=remember)
+        self._after()
+        return new
+
+    def remember(self, value: Any) -> None:
+        """Remember a value."""
+        self._writer.remember(value)
 
 
 def _digest(key: str) -> bytes:

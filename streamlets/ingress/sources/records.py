@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from blueprint.avro.model import Contract
 from streamlets.contract.typed_batch import typed_batch
 from streamlets.contract.types import arrow_schema
-from streamlets.contract.values import RecordError, Values
+from streamlets.contract.values import JsonValues, RecordError, Values
 from streamlets.ingress.batch_sources.read_items import BrokenRecord, ContractBatch
 from streamlets.ingress.spouts.codecs import Row, original, record_of
 
@@ -53,13 +53,34 @@ class Records:
         Arguments:
             rows: the rows; they end with the number of their line or record.
         """
+        read = self.read_contract
+        yield from self._of(rows, lambda row: record_of(row, read, extra=True))
+
+    def of_objects(self, rows: Iterator[Row]) -> Iterator[ContractBatch | BrokenRecord]:
+        """Yield the records of parsed JSON, whose numbers with a fraction are `Decimal`.
+
+        Arguments:
+            rows: the values of each row, which may be any JSON value.
+        """
+        values = JsonValues(self.read_contract, extra=True)
+
+        def convert(row: Row) -> dict[str, object]:
+            if not isinstance(row.values, Mapping):
+                raise RecordError(f"is not a JSON object, but {row.text[:40]}")
+            return values.record(row.values, values.contract.record)
+
+        yield from self._of(rows, convert)
+
+    def _of(
+        self, rows: Iterator[Row], convert: Callable[[Row], dict[str, object]]
+    ) -> Iterator[ContractBatch | BrokenRecord]:
         import pyarrow as pa
 
-        schema, read = arrow_schema(self.contract), self.read_contract
+        schema = arrow_schema(self.contract)
         records: list[dict[str, object]] = []
         for row in rows:
             try:
-                record = record_of(row, read, extra=True)
+                record = convert(row)
             except RecordError as error:
                 yield BrokenRecord(original(row), f"{self.place}, {row.place}: {error}")
                 continue

@@ -21,6 +21,8 @@ SOURCES: Mapping[str, SourceType] = Plugins(
         "text": "streamlets.ingress.sources.files.types:TextSource",
         "avro": "streamlets.ingress.sources.files.types:AvroSource",
         "parquet": "streamlets.ingress.sources.files.types:ParquetSource",
+        "http": "streamlets.ingress.sources.http.type:HttpSource",
+        "jdbc": "streamlets.ingress.sources.jdbc:JdbcSource",
     },
     requires=("traits", "open", "discovery"),
 )

@@ -12,6 +12,7 @@ TRIGGERERS = {
     "cron": "streamlets.ingress.triggerers.cron:CronTriggerer",
     "files": "streamlets.ingress.triggerers.files:FilesTriggerer",
     "http": "streamlets.ingress.triggerers.http:HttpTriggerer",
+    "interval": "streamlets.ingress.triggerers.interval:IntervalTriggerer",
     "immediate": "streamlets.ingress.triggerers.immediate:ImmediateTriggerer",
 }
 """The triggerers of Streamlets, as `module:class` by name."""

@@ -240,3 +240,30 @@ def test_keys_of_files_are_the_same_at_another_place(topic: TopicResource) -> No
     assert eaten(Places("/old/shop"), "/old/shop/", *keys) == [False, True]
     assert eaten(Places("/new/shop", ("/old/shop",)), "/new/shop/", *keys, "data/c.csv@1.2") == [False, False, True]
     assert [task.key for task in stored(topic)] == ["/old/shop/data/a.csv@1.2", keys[1], "data/c.csv@1.2"]
+
+
+def test_what_is_remembered_is_stored_with_its_task(topic: TopicResource) -> None:
+    """Also with a task that is dropped, and without one; the next writer has it."""
+    writer = writer_of(topic)
+    assert writer.remembered is None
+    writer.begin("")
+    writer.eat(1, key="one", remember={"next": 2})
+    writer.eat(2)
+    writer.finish()
+    writer.close()
+    writer = writer_of(topic)
+    assert writer.remembered == {"next": 2}
+    writer.begin("")
+    assert not writer.eat(1, key="one", remember=[3])
+    assert writer.remembered == [3]
+    writer.finish()
+    writer.remember("end")
+    writer.begin("")
+    writer.finish()
+    writer.close()
+    writer = writer_of(topic)
+    assert writer.remembered == "end"
+    with pytest.raises(TaskError, match="pass"):
+        writer.eat(4, remember=object())
+    writer.close()
+    assert [task.value for task in stored(topic)] == [1, 2]

@@ -55,3 +55,20 @@ class Bench:
     def letters(self) -> list[tuple[str, str]]:
         """Return the text and the reason of each dead letter that is new."""
         return [(letter["record"], letter["reason"]) for letter in self.source.dead_letters.take()]
+
+
+class Eaten:
+    """The tasks of a discovery without a writer."""
+
+    def __init__(self) -> None:
+        self.tasks: list[Any] = []
+        self.remembered: Any = None
+
+    def __call__(self, task: object, *, key: str | None = None, remember: Any = None) -> bool:
+        """Take a task."""
+        self.tasks.append(task)
+        return True
+
+    def remember(self, value: Any) -> None:
+        """Remember a value."""
+        self.remembered = value

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from streamlets.testkit import Testkit
-from tests.streamlets.ingress.sources.bench import Bench
+from tests.streamlets.ingress.sources.bench import Bench, Eaten
 
 HEADER = "id,product,price\n"
 
@@ -194,23 +194,22 @@ def test_files_that_are_being_written_are_left_alone(tmp_path: Path) -> None:
     done, growing, old = (tmp_path / name for name in ("done", "growing", "old"))
     for path in (done, growing, old):
         path.write_text("x")
-    passed: list[str] = []
+    eat = Eaten()
 
-    def eat(task: Any, *, key: str | None = None) -> bool:
-        passed.append(Path(task["path"]).name)
-        return True
+    def passed() -> list[str]:
+        return [Path(task["path"]).name for task in eat.tasks]
 
     def grow(seconds: float) -> None:
         growing.write_text("longer")
 
     tasks = FileTasks(tmp_path, 5.0, grow)
     tasks.discover(eat)
-    assert passed == ["done", "old"]
+    assert passed() == ["done", "old"]
     tasks = FileTasks(tmp_path, 5.0, lambda seconds: None)
     tasks.discover(eat)
-    assert passed == ["done", "old", "done", "growing", "old"]
+    assert passed() == ["done", "old", "done", "growing", "old"]
     tasks.discover(eat)
-    assert len(passed) == 5, "an instance passes nothing twice"
+    assert len(passed()) == 5, "an instance passes nothing twice"
 
 
 def test_columns_of_paths(kit: Testkit, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The source `http`: pages of JSON from a server."""

@@ -1,0 +1,298 @@
+"""The registration of the source `http`, and its discovery and reading."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from blueprint.catalog import ParameterProblem, ParameterType, SourceOption, SourceTraits
+from streamlets.ingress.batch_sources.context import Eat, SourceContext
+from streamlets.ingress.sources.base import OpenSource, SourceItem, SourceType, contract_of
+from streamlets.ingress.sources.http.client import Client, RequestFailedError, basic, origin, unzipped, zipped
+from streamlets.ingress.sources.http.pages import PAGING, PageError, Pages, at_path, digest, with_query
+from streamlets.ingress.sources.records import Records
+from streamlets.ingress.spouts.codecs import Row
+
+_PARAMETERS = ("cursor", "page", "offset")
+"""The values of `paging` with a query parameter."""
+
+_EXPIRED = (400, 404, 410, 422)
+"""The status codes with which servers refuse a cursor that they no longer know."""
+
+_OPTIONS = (
+    SourceOption(name="url", description="the URL of the first page", required=True),
+    SourceOption(
+        name="records",
+        description="the path of the array of records in an answer, such as `data.items`; default: it is the answer",
+    ),
+    SourceOption(
+        name="paging",
+        description="how pages follow each other: `link` by the header `Link`, `cursor` by a value in the answer, "
+        "`page` by numbers and `offset` by the number of records, both until a page has no records",
+        default="none",
+        choices=PAGING,
+    ),
+    SourceOption(
+        name="cursor",
+        description="the path of the cursor, or of the URL of the next page, in an answer, such as `meta.next`",
+    ),
+    SourceOption(
+        name="page-parameter",
+        description="the query parameter of the cursor, the number or the offset; default: the value of `paging`. "
+        "A cursor with a `/` is a URL if this is not set",
+    ),
+    SourceOption(
+        name="first-page", description="the number of the first page", type=ParameterType.INTEGER, default="1"
+    ),
+    SourceOption(
+        name="max-pages",
+        description="the largest number of pages of a discovery; the next one goes on",
+        type=ParameterType.INTEGER,
+        default="10000",
+        minimum=1,
+    ),
+    SourceOption(
+        name="since-field",
+        description="the path in a record of a value that grows, such as `updated_at`; the largest is remembered",
+        needs="since-parameter",
+    ),
+    SourceOption(
+        name="since-parameter",
+        description="the query parameter that gets the remembered value, for records that are new",
+        needs="since-field",
+    ),
+    SourceOption(
+        name="since-initial",
+        description="the value of `since-parameter` of the first discovery; default: it is not sent",
+        needs="since-parameter",
+    ),
+    SourceOption(name="bearer", description="the token of the header `Authorization: Bearer`", secret=True),
+    SourceOption(name="user", description="the name of the user, for `Authorization: Basic`", needs="password"),
+    SourceOption(name="password", description="the password of the user", secret=True, needs="user"),
+    SourceOption(
+        name="secret-header",
+        description="the name of a header with a secret, such as `X-Api-Key`",
+        needs="secret-value",
+    ),
+    SourceOption(name="secret-value", description="the value of that header", secret=True, needs="secret-header"),
+    SourceOption(
+        name="timeout",
+        description="how long the server may take to connect, and for each part of its answer",
+        type=ParameterType.DURATION,
+        default="30 seconds",
+    ),
+    SourceOption(
+        name="attempts",
+        description="how often a request is sent if the server is busy or not available; pauses double from 1 second, "
+        "or are as `Retry-After` says, up to 10 minutes",
+        type=ParameterType.INTEGER,
+        default="5",
+        minimum=1,
+    ),
+    SourceOption(
+        name="max-size",
+        description="the maximum size of an answer",
+        type=ParameterType.MEMORY_SIZE,
+        default="64 MiB",
+    ),
+)
+
+
+class HttpSource(SourceType):
+    """Records in JSON from a server, page by page."""
+
+    traits: ClassVar[SourceTraits] = SourceTraits(
+        name="http",
+        description="Records in JSON from a server, page by page.",
+        task="a page, whose content is stored",
+        identity="URL and records",
+        guarantee="exactly-once",
+        order="as the pages follow each other",
+        options=_OPTIONS,
+        discovery={"triggerer": "interval", "config": {"interval": "1 minute"}},
+        exclusive=(("bearer", "user"),),
+        passes_on=("headers.",),
+    )
+
+    def open(self, options: Mapping[str, Any], context: SourceContext) -> OpenHttp:
+        """Return the open source."""
+        return OpenHttp(options, context)
+
+    def option_problems(self, options: Mapping[str, Any]) -> Iterator[ParameterProblem]:
+        """Yield the problems of the URL, and of options that do not go together."""
+        url = urlsplit(str(options["url"]))
+        if url.scheme not in ("http", "https") or not url.hostname:
+            message = "`url` must begin with `http://` or `https://` and the name of a server"
+            yield ParameterProblem(("options", "url"), message)
+        elif url.password is not None:
+            message = "`url` has a password, which is not a secret there"
+            yield ParameterProblem(("options", "url"), message, ("set `user`, and `password { env = NAME }`",))
+        if (options["paging"] == "cursor") != ("cursor" in options):
+            message = "`paging = cursor` requires `cursor`, and no other value has it"
+            yield ParameterProblem(("options", "paging"), message, ("set `cursor` to the path in an answer",))
+        if "page-parameter" in options and options["paging"] not in _PARAMETERS:
+            message = f"`page-parameter` has no meaning with `paging = {options['paging']}`"
+            yield ParameterProblem(("options", "page-parameter"), message, ("remove `page-parameter`",), "key")
+
+
+class OpenHttp(OpenSource):
+    """The open source.
+
+    Arguments:
+        options: its options.
+        context: the environment.
+    """
+
+    def __init__(self, options: Mapping[str, Any], context: SourceContext) -> None:
+        self._options, self._context = options, context
+        given = options.get("page-parameter", "")
+        parameter = given or options["paging"]
+        self._pages = Pages(
+            options["paging"],
+            parameter,
+            options.get("cursor", ""),
+            options.get("records", ""),
+            options["first-page"],
+            urls=not given,
+        )
+        self._client = self._connected() if context.discovers else None
+
+    def discover(self, eat: Eat, event: str) -> None:
+        """Pass each page with records. After each of them, it is remembered how far this discovery has come.
+
+        Raises:
+            OSError: the server is not available, or refuses a request.
+            PageError: an answer does not have what the options say.
+        """
+        memory = _Memory(**(eat.remembered or {}))
+        resumed = memory.next is not None
+        url = memory.next or self._start(memory)
+        for _ in range(self._options["max-pages"]):
+            try:
+                following = self._page(url, memory, eat)
+            except RequestFailedError as error:
+                if not (resumed and error.status in _EXPIRED):
+                    raise
+                following, memory.next = self._start(memory), None  # its cursor has expired
+            resumed = False
+            if following is None:
+                memory.end()
+                eat.remember(memory.stored)
+                return
+            url = following
+
+    def read(self, task: Any) -> Iterator[SourceItem]:
+        """Yield the records of a page."""
+        _, values = self._pages.parsed(unzipped(task["content"]), task["url"])
+        skipped = set(task["skip"])
+        rows = (
+            Row(value, f"record {number}", json.dumps(value, default=str, ensure_ascii=False))
+            for number, value in enumerate(values, 1)
+            if number not in skipped
+        )
+        yield from Records(contract_of(self._context), task["url"], {}).of_objects(rows)
+
+    def _page(self, url: str, memory: _Memory, eat: Eat) -> str | None:
+        """Pass a page, and return the URL of the next one."""
+        assert self._client is not None, "it discovers"
+        answer = self._client.get(url)
+        parsed, records = self._pages.parsed(answer.body, url)
+        following = self._pages.following(url, answer, parsed, len(records))
+        if following is not None and origin(following) != origin(self._options["url"]):
+            raise PageError(f"the page after {url} is on another server: {following}")
+        skipped = []
+        if field := self._options.get("since-field"):
+            skipped = [number for number, value in enumerate(records, 1) if memory.is_known(value, field)]
+        memory.next = following
+        if len(skipped) == len(records):
+            eat.remember(memory.stored)
+            return following
+        task = {"url": url, "records": len(records) - len(skipped), "skip": skipped, "content": zipped(answer.body)}
+        eat(task, key=f"{url} {digest(records)} {digest(skipped)}", remember=memory.stored)
+        return following
+
+    def _start(self, memory: _Memory) -> str:
+        """Return the URL of the first page of a discovery."""
+        url = self._pages.start(self._options["url"])
+        since = memory.since if memory.since is not None else self._options.get("since-initial")
+        parameter = self._options.get("since-parameter")
+        return with_query(url, {parameter: str(since)}) if parameter and since is not None else url
+
+    def _connected(self) -> Client:
+        options, secret = self._options, self._context.secret
+        secrets = {}
+        if "bearer" in options:
+            secrets["Authorization"] = f"Bearer {secret(options['bearer'])}"
+        if "password" in options:
+            secrets["Authorization"] = basic(options["user"], secret(options["password"]))
+            self._context.secrets.add((secrets["Authorization"].partition(" ")[2],))
+        if "secret-value" in options:
+            secrets[options["secret-header"]] = secret(options["secret-value"])
+        prefix = "headers."
+        headers = {name[len(prefix) :]: str(value) for name, value in options.items() if name.startswith(prefix)}
+        size = options["max-size"]
+        return Client(headers, secrets, options["timeout"].seconds, options["attempts"], size.bytes)
+
+
+class _Memory:
+    """What is remembered between discoveries, and after each page.
+
+    Arguments:
+        since: the largest value of `since-field` of the discoveries that are complete; None without one.
+        known: the digests of the records that have that value: a server that answers `since` inclusively sends them
+            again.
+        next: the next page of a discovery that is not complete; None if it is.
+        largest: the largest value of that discovery so far.
+        with_largest: the digests of its records that have it.
+    """
+
+    def __init__(
+        self, since: Any = None, known: Any = (), next: str | None = None, largest: Any = None, with_largest: Any = ()
+    ) -> None:
+        self.since, self._known, self.next = since, set(known), next
+        self._largest, self._with_largest = largest, set(with_largest)
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The memory as JSON data."""
+        return {
+            "since": self.since,
+            "known": sorted(self._known),
+            "next": self.next,
+            "largest": self._largest,
+            "with_largest": sorted(self._with_largest),
+        }
+
+    def is_known(self, record: Any, field: str) -> bool:
+        """Return whether a record was read before at the value `since`; take note of its value."""
+        value = at_path(record, field)
+        if value is None:
+            return False
+        text, print_ = _plain(value), digest(record)
+        if text == self.since and print_ in self._known:
+            return True
+        if self._largest is None or _greater(text, self._largest):
+            self._largest, self._with_largest = text, {print_}
+        elif text == self._largest:
+            self._with_largest.add(print_)
+        return False
+
+    def end(self) -> None:
+        """Take note that a discovery is complete."""
+        if self._largest is not None and (self.since is None or _greater(self._largest, self.since)):
+            self.since, self._known = self._largest, self._with_largest
+        elif self._largest == self.since:
+            self._known |= self._with_largest
+        self.next, self._largest, self._with_largest = None, None, set()
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value if isinstance(value, int | str) else str(value)
+
+
+def _greater(value: Any, other: Any) -> bool:
+    """Return whether a value is greater; numbers and strings are compared as strings."""
+    return bool(value > other) if type(value) is type(other) else str(value) > str(other)
