@@ -48,6 +48,11 @@ _COMPARE_WITH_PLANS = "add `--plans`, which compares the logic; `flow run` compa
 
 _DEFAULT = "the default"
 
+_SOURCE = "streamlets.Source"
+_DRAINED = (
+    "have the old version read all tasks, with `flow run --available-now`; `flow tasks` counts those that wait",
+)
+
 _GUARANTEE, _EXACTLY_ONCE = "guarantee", "exactly-once"
 
 _OF_END = ("records and state stay as they are; it decides only whether the streamlet ends by itself",)
@@ -86,6 +91,11 @@ def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> I
         if _TASK_VERSION in new.parameters and _TASK_VERSION in old.parameters and key in (_TASK_VERSION, _DISCOVERY):
             yield _discovery(ref, was, now, path) if key == _DISCOVERY else _task_version(ref, was, now, path)
             continue
+        if old.class_name == _SOURCE and key == "from":
+            headline = f"the source of `{ref}` is {_value(now)}, was {_value(was)}"
+            causes = [f"tasks that wait are of {_value(was)}, and the new source is to read them"]
+            yield Change("change-tasks", ChangeClass.DRAIN, headline, path, path, (), tuple(causes), _DRAINED)
+            continue
         causes = ["it applies to new records; earlier output stays unchanged"]
         if stateful(old) is not False and old.inlets:
             kept = names(keeping_state(ref, old))
@@ -113,13 +123,14 @@ def _parameters(ref: str, old: DescribedStreamlet, new: DescribedStreamlet) -> I
 
 def _discovery(ref: str, was: Json, now: Json, path: tuple[str, ...]) -> Change:
     """Return the change of the triggerer of a batch source, or of its configuration."""
-    before, after = (value.get("triggerer") if isinstance(value, Mapping) else None for value in (was, now))
-    headline = f"the triggerer of `{ref}` is {_value(after)}, was {_value(before)}"
+    named = [value.get("triggerer") if isinstance(value, Mapping) else None for value in (was, now)]
+    before, after = (_DEFAULT if triggerer is None else _value(triggerer) for triggerer in named)
+    headline = f"the triggerer of `{ref}` is {after}, was {before}"
     causes = ["tasks that wait are kept, and tasks with known keys are not read again"]
     if before == after:
-        headline = f"the configuration of the triggerer {_value(after)} of `{ref}` changed"
+        headline = f"the configuration of the triggerer{'' if after == _DEFAULT else f' {after}'} of `{ref}` changed"
     else:
-        causes.append(f"an interrupted discovery runs again with its event, which is an event of {_value(before)}")
+        causes.append(f"an interrupted discovery runs again with its event, which is an event of {before}")
     return Change("change-discovery", ChangeClass.SAFE, headline, path, path, (), tuple(causes))
 
 
@@ -132,7 +143,7 @@ def _task_version(ref: str, was: Json, now: Json, path: tuple[str, ...]) -> Chan
             f"tasks that wait have the version {_value(was)}, and the new version is to read them",
             "what has keys in another form than before is discovered and read again",
         ),
-        ("have the old version read all tasks, with `flow run --available-now`; `flow tasks` counts those that wait",),
+        _DRAINED,
     )  # fmt: skip
 
 

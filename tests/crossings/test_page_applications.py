@@ -54,6 +54,7 @@ FILES: dict[str, dict[str, str]] = {
     "docs/batch-sources.md": {"data/orders.csv": "id,product\n1,tea\n2,rice\n"},
     "docs/save-stream.md": {"weather.py": SENSORS, "schemas/Hot.avsc": HOT, "in/.keep": ""},
     "docs/sinks.md": {"schemas/Alarm.avsc": ALARM},
+    "docs/sources.md": {"data/orders.csv": "id\n", "readings/.keep": "", "schemas/Alarm.avsc": ALARM},
     "docs/spouts.md": {"schemas/Order.avsc": ORDER, "poll.sh": "exit 0\n"},
 }
 """What a page expects to be there, by path."""
@@ -62,6 +63,7 @@ MODULES = {
     "docs/batch-sources.md": ("orders.py", ""),
     "docs/save-stream.md": ("heat.py", HEAT),
     "docs/sinks.md": ("reports.py", ""),
+    "docs/sources.md": ("toy_source.py", ""),
     "docs/spouts.md": ("feeds.py", ""),
     "docs/streamlets.md": ("guide.py", ""),
 }

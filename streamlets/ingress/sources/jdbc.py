@@ -123,13 +123,14 @@ class OpenJdbc(OpenSource):
         Raises:
             Exception: of the database's driver.
         """
-        after = (eat.remembered or {}).get("after")
+        of, stored = [self._options.get("table"), self._options["column"]], eat.remembered
+        after = stored["after"] if isinstance(stored, dict) and stored.get("of") == of else None
         with self._database.reading() as cursor:
             while True:
                 upto = self._end(cursor, after)
                 if upto is None:
                     return
-                eat({"after": after, "upto": upto}, remember={"after": upto})
+                eat({"after": after, "upto": upto}, remember={"of": of, "after": upto})
                 after = upto
 
     def read(self, task: Any) -> Iterator[SourceItem]:
@@ -166,7 +167,7 @@ class OpenJdbc(OpenSource):
         return None
 
     def _between(self, after: Any, upto: Any) -> tuple[str, list[Any]]:
-        """Return the condition of a range, and the values of its placeholders; None is no limit."""
+        """Return the condition of a range, and the values of its placeholders; None stands for no limit."""
         conditions, values = [f"{self._column} IS NOT NULL"], []
         for operator, value in ((">", after), ("<=", upto)):
             if value is not None:

@@ -1,4 +1,4 @@
-"""`FileTasks`: the files of a path as tasks, and what their paths say of their records."""
+"""`FileTasks`: the files of a path as tasks, and the values that their paths give to their records."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class OpenHttp(OpenSource):
             OSError: the server is not available, or refuses a request.
             PageError: an answer does not have what the options say.
         """
-        memory = _Memory(**(eat.remembered or {}))
+        memory = _Memory.of(eat.remembered, [urlsplit(self._options["url"]).path, self._options.get("since-field")])
         resumed = memory.next is not None
         url = memory.next or self._start(memory)
         for _ in range(self._options["max-pages"]):
@@ -241,6 +241,7 @@ class _Memory:
     """What is remembered between discoveries, and after each page.
 
     Arguments:
+        of: what the source reads; of another one, nothing is remembered.
         since: the largest value of `since-field` of the discoveries that are complete; None without one.
         known: the digests of the records that have that value: a server that answers `since` inclusively sends them
             again.
@@ -250,15 +251,23 @@ class _Memory:
     """
 
     def __init__(
-        self, since: Any = None, known: Any = (), next: str | None = None, largest: Any = None, with_largest: Any = ()
-    ) -> None:
+        self, of: Any, since: Any = None, known: Any = (), next: str | None = None, largest: Any = None,
+        with_largest: Any = (),
+    ) -> None:  # fmt: skip
+        self._of = of
         self.since, self._known, self.next = since, set(known), next
         self._largest, self._with_largest = largest, set(with_largest)
+
+    @classmethod
+    def of(cls, stored: Any, of: Any) -> _Memory:
+        """Return the stored memory, or an empty one if the stored one is of another source."""
+        return cls(**stored) if isinstance(stored, dict) and stored.get("of") == of else cls(of)
 
     @property
     def stored(self) -> dict[str, Any]:
         """The memory as JSON data."""
         return {
+            "of": self._of,
             "since": self.since,
             "known": sorted(self._known),
             "next": self.next,

@@ -1,4 +1,4 @@
-"""A server of records, page by page, that fails as it is told."""
+"""A server of records, page by page, that fails on request."""
 
 from __future__ import annotations
 

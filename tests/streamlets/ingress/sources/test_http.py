@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from streamlets.ingress.sources.http.client import Client, RequestFailedError
+from streamlets.ingress.sources.http.type import _Memory
 from streamlets.testkit import Testkit
 from tests.streamlets.ingress.sources.api import Api, serving
 from tests.streamlets.ingress.sources.bench import Bench
@@ -211,3 +213,15 @@ def test_secrets_stay_with_their_server(
 
 def _elsewhere(value: Any, path: str) -> Any:
     return "http://127.0.0.1:9/elsewhere" if path == "meta.next" else value["data"]["items"]
+
+
+def test_what_another_source_has_remembered_is_ignored() -> None:
+    """Such as after a change of `from`, of the path of the URL, or of the field."""
+    memory = _Memory.of(None, ["/orders", "at"])
+    assert not memory.is_known({"at": "2024"}, "at")
+    memory.end()
+    assert memory.since == "2024"
+    stored = json.loads(json.dumps(memory.stored))
+    assert _Memory.of(stored, ["/orders", "at"]).since == "2024"
+    assert _Memory.of(stored, ["/others", "at"]).since is None
+    assert _Memory.of({"of": ["t", "id"], "after": 5}, ["/orders", "at"]).since is None

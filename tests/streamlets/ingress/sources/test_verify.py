@@ -123,3 +123,23 @@ def test_a_sink_that_writes_what_a_source_reads(flow: Flow, tmp_path: Path) -> N
             "parameters { to = csv, options.path = data } }, topics.orders.consumers = [archive.in] }\n"
         )
     assert "data" in flow("verify", str(tmp_path)).out and flow("verify", str(tmp_path)).code == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "change"),
+    [
+        ("from = json, options.path = data", "the source of `orders` is `json`, was `csv`"),
+        ("from = csv, options.path = data, discovery.triggerer = immediate",
+         "the triggerer of `orders` is `immediate`, was the default"),
+        ("from = csv, options.path = data, discovery.config.interval = 1 s",
+         "the configuration of the triggerer of `orders` changed"),
+        ("from = csv, options { path = data, header = false }", "the parameter `options` of `orders` is"),
+    ],
+)  # fmt: skip
+def test_changes(flow: Flow, tmp_path: Path, parameters: str, change: str) -> None:  # noqa: F811
+    """What a change means for tasks that wait."""
+    findings(flow, tmp_path, "from = csv, options.path = data")
+    flow("describe", str(tmp_path), "-o", str(tmp_path / "old.json"))
+    findings(flow, tmp_path, parameters)
+    result = flow("verify", str(tmp_path), "--against", str(tmp_path / "old.json"))
+    assert change in " ".join(result.out.split()) and (result.code == 0) == ("from = csv" in parameters)
