@@ -22,6 +22,7 @@ _BASES: Mapping[str, frozenset[str]] = {
     "streamlets.BatchSource": frozenset({"discover"}),
     "streamlets.GeneratorSpout": frozenset({"run"}),
     "streamlets.Sink": frozenset(),
+    "streamlets.Source": frozenset(),
     "streamlets.Spout": frozenset(),
     "streamlets.Sql": frozenset(),
     "streamlets.Streamlet": frozenset({"kind"}),

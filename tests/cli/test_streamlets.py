@@ -45,7 +45,7 @@ def test_the_classes_of_the_framework_are_listed(flow: Flow, tmp_path: Path) -> 
     result = flow("streamlets", str(tmp_path), "--module", "streamlets")
     assert result.code == 0
     listed = [line.partition(" ")[0] for line in result.out.split("\n") if line.startswith("streamlets.")]
-    assert listed == ["streamlets.Sink", "streamlets.Spout", "streamlets.Sql"]
+    assert listed == ["streamlets.Sink", "streamlets.Source", "streamlets.Spout", "streamlets.Sql"]
     assert "inlet     in: schema set by the configuration\n    parameter" in result.out
     assert 'parameter partition-by: string = ""  The partition columns' in result.out
 

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from blueprint.catalog import ParameterType, SinkOption
+from blueprint.catalog import Option, ParameterType
 from blueprint.core_settings import SETTINGS
 from blueprint.setting_types import FREE_FORM, OBJECT
 from blueprint.settings.secret_texts import is_secret
 from streamlets.channels.registry import CHANNEL_TYPES
 from streamlets.egress.registry import SINKS
+from streamlets.ingress.sources import SOURCES
 
 SECRET_KEYS = (
     "password", "db-password", "passphrase", "PGPASSWORD", "pwd", "client.secret", "secretKey", "token", "auth_token",
@@ -92,8 +93,8 @@ def settings_of_tables(planter: Planter) -> str:
     return "\n".join(lines)
 
 
-def values_of(option: SinkOption, planter: Planter) -> tuple[str, ...]:
-    """Return values with a secret for an option of a sink; () if it cannot have one."""
+def values_of(option: Option, planter: Planter) -> tuple[str, ...]:
+    """Return values with a secret for an option of a sink or a source; () if it cannot have one."""
     if is_secret(option.name):
         return (planter.secret(),)
     if option.type is ParameterType.STRING and not option.choices and "url" in option.name:
@@ -104,5 +105,12 @@ def values_of(option: SinkOption, planter: Planter) -> tuple[str, ...]:
 def sinks(planter: Planter) -> Iterator[tuple[str, str, str]]:
     """Yield each sink with each of its options that can have a secret, and a value with one."""
     for name, kind in SINKS.items():
+        for option in kind.traits.options:
+            yield from ((name, option.name, value) for value in values_of(option, planter))
+
+
+def sources(planter: Planter) -> Iterator[tuple[str, str, str]]:
+    """Yield each source with each of its options that can have a secret, and a value with one, as `sinks` does."""
+    for name, kind in SOURCES.items():
         for option in kind.traits.options:
             yield from ((name, option.name, value) for value in values_of(option, planter))

@@ -13,7 +13,7 @@ import pytest
 from blueprint.settings.secret_texts import SECRET
 from tests.cli.conftest import Flow, flow
 from tests.cli.lsp.editor import Editor
-from tests.crossings.planted import Planter, found_in, settings_of_tables, sinks
+from tests.crossings.planted import Planter, found_in, settings_of_tables, sinks, sources
 
 __all__ = ["flow"]
 
@@ -156,12 +156,17 @@ def test_a_valid_application(flow: Flow, project: Path, planter: Planter) -> Non
     assert planter.count >= 100
 
 
-def test_every_setting_and_sink(flow: Flow, project: Path, planter: Planter) -> None:
+def test_every_setting_sink_and_source(flow: Flow, project: Path, planter: Planter) -> None:
     """Nor of one with errors in all settings, whose lines are shown as excerpts."""
     blocks = [
         f'sink{n} {{ class = streamlets.Sink, inlets.in = "n bigint", parameters {{ to = {sink}, options {{ '
         f'"{option}" = "{value}", {planter.settings()}, {planter.urls()} }} }} }}'
         for n, (sink, option, value) in enumerate(sinks(planter))
+    ]
+    blocks += [
+        f'source{n} {{ class = streamlets.Source, outlets.out = "n bigint", parameters {{ from = {source}, options {{ '
+        f'"{option}" = "{value}", {planter.settings()}, {planter.urls()} }} }} }}'
+        for n, (source, option, value) in enumerate(sources(planter))
     ]
     more = "blueprint.streamlets {\n" + "\n".join(blocks) + "\n}\n" + settings_of_tables(planter)
     (project / "blueprint.conf").write_text(blueprint(planter, more))

@@ -182,33 +182,50 @@ def json_rows(path: str, file: IO[bytes], *, contract: Contract) -> Iterator[Row
             yield Row(text, f"line {number}", text)
 
 
-def csv_rows(
-    path: str, file: IO[bytes], *, contract: Contract, header: bool, delimiter: str, quote: str, null: str = "",
-    encoding: str = "utf-8-sig", columns: Callable[[list[str]], None] | None = None,
-) -> Iterator[Row]:  # fmt: skip
-    """Yield the rows of a CSV file.
+@dataclass(frozen=True, slots=True)
+class CsvForm:
+    """The form of CSV files.
 
     Arguments:
-        path: its path.
-        file: its content.
-        contract: the contract of the records, which gives cells their types.
         header: whether the first line has the names of the columns; otherwise they are the contract's fields in order.
         delimiter: the character between cells.
         quote: the character around cells.
         null: the cell that is null where the contract allows null.
         encoding: of the file, as Python names it.
+    """
+
+    header: bool = True
+    delimiter: str = ","
+    quote: str = '"'
+    null: str = ""
+    encoding: str = "utf-8-sig"
+
+
+def _csv_codec(path: str, file: IO[bytes], *, contract: Contract, **options: Any) -> Iterator[Row]:
+    return csv_rows(file, contract, CsvForm(**options))
+
+
+def csv_rows(
+    file: IO[bytes], contract: Contract, form: CsvForm, columns: Callable[[list[str]], None] | None = None
+) -> Iterator[Row]:
+    """Yield the rows of a CSV file.
+
+    Arguments:
+        file: its content.
+        contract: the contract of the records, which gives cells their types.
+        form: its form.
         columns: checks the names of the columns of the first line.
 
     Raises:
         CodecError: the file is not CSV.
     """
     fields = {field.name: field.schema for field in contract.record.fields}
-    errors = "surrogateescape" if encoding.startswith("utf-8") else "replace"
-    text = io.TextIOWrapper(file, encoding=encoding, errors=errors, newline="")
+    errors = "surrogateescape" if form.encoding.startswith("utf-8") else "replace"
+    text = io.TextIOWrapper(file, encoding=form.encoding, errors=errors, newline="")
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_RECORD))
-    reader = csv.reader(text, delimiter=delimiter, quotechar=quote)
+    reader = csv.reader(text, delimiter=form.delimiter, quotechar=form.quote)
     try:
-        names = (next(reader, None) if header else list(fields)) or []
+        names = (next(reader, None) if form.header else list(fields)) or []
         if columns is not None:
             columns(names)
         for cells in reader if names else ():
@@ -355,6 +372,6 @@ _CODECS: Mapping[str, _Named] = {
     "file": _Named({"field": None}, _file_rows),
     "lines": _Named({"field": None}, line_rows),
     "json-lines": _Named({}, json_rows),
-    "csv": _Named({"header": True, "delimiter": ",", "quote": '"'}, csv_rows),
+    "csv": _Named({"header": True, "delimiter": ",", "quote": '"'}, _csv_codec),
     "avro": _Named({}, avro_rows),
 }

@@ -33,7 +33,7 @@ from streamlets.ingress.sources.files.options import (
 )
 from streamlets.ingress.sources.files.tasks import FileTasks, given_values, is_superseded
 from streamlets.ingress.sources.records import Records
-from streamlets.ingress.spouts.codecs import CodecError, avro_rows, csv_rows, json_rows, line_rows
+from streamlets.ingress.spouts.codecs import CodecError, CsvForm, avro_rows, csv_rows, json_rows, line_rows
 from streamlets.ingress.triggerers.files import FileVersion, directory_of
 
 _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
@@ -153,17 +153,15 @@ class CsvSource(FilesSource):
     def items(self, file: IO[bytes], records: Records, options: Mapping[str, Any]) -> Iterator[SourceItem]:
         """Yield the records of the rows."""
         encoding = options[ENCODING.name]
-        rows = csv_rows(
-            "",
-            file,
-            contract=records.read_contract,
+        form = CsvForm(
             header=options[HEADER.name],
             delimiter=options[SEPARATOR.name],
             quote=options[QUOTE.name],
             null=options.get(NULL_VALUE.name, ""),
-            encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding,
-            columns=_requiring(records.read_contract, options) if options[HEADER.name] else None,
+            encoding="utf-8-sig" if encodings.lookup(encoding).name == "utf-8" else encoding,
         )
+        check = _requiring(records.read_contract, options) if form.header else None
+        rows = csv_rows(file, records.read_contract, form, check)
         yield from records.of_rows(rows)
 
 

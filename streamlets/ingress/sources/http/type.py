@@ -69,15 +69,18 @@ _OPTIONS = (
         description="the value of `since-parameter` of the first discovery; default: it is not sent",
         needs="since-parameter",
     ),
-    SourceOption(name="bearer", description="the token of the header `Authorization: Bearer`", secret=True),
+    SourceOption(
+        name="token",
+        description="the token that each request has, as `Authorization: Bearer` or in `header`",
+        secret=True,
+    ),
+    SourceOption(
+        name="header",
+        description="the header that gets the token as it is, such as `X-Api-Key`",
+        needs="token",
+    ),
     SourceOption(name="user", description="the name of the user, for `Authorization: Basic`", needs="password"),
     SourceOption(name="password", description="the password of the user", secret=True, needs="user"),
-    SourceOption(
-        name="secret-header",
-        description="the name of a header with a secret, such as `X-Api-Key`",
-        needs="secret-value",
-    ),
-    SourceOption(name="secret-value", description="the value of that header", secret=True, needs="secret-header"),
     SourceOption(
         name="timeout",
         description="how long the server may take to connect, and for each part of its answer",
@@ -113,7 +116,7 @@ class HttpSource(SourceType):
         order="as the pages follow each other",
         options=_OPTIONS,
         discovery={"triggerer": "interval", "config": {"interval": "1 minute"}},
-        exclusive=(("bearer", "user"),),
+        exclusive=(("token", "user"),),
         passes_on=("headers.",),
     )
 
@@ -223,14 +226,13 @@ class OpenHttp(OpenSource):
 
     def _connected(self) -> Client:
         options, secret = self._options, self._context.secret
-        secrets = {}
-        if "bearer" in options:
-            secrets["Authorization"] = f"Bearer {secret(options['bearer'])}"
+        secrets: dict[str, str] = {}
+        if "token" in options:
+            token = secret(options["token"])
+            secrets |= {options["header"]: token} if "header" in options else {"Authorization": f"Bearer {token}"}
         if "password" in options:
             secrets["Authorization"] = basic(options["user"], secret(options["password"]))
             self._context.secrets.add((secrets["Authorization"].partition(" ")[2],))
-        if "secret-value" in options:
-            secrets[options["secret-header"]] = secret(options["secret-value"])
         prefix = "headers."
         headers = {name[len(prefix) :]: str(value) for name, value in options.items() if name.startswith(prefix)}
         size = options["max-size"]

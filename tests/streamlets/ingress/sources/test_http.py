@@ -172,16 +172,21 @@ def test_secrets(kit: Testkit, tmp_path: Path, api: Api, monkeypatch: pytest.Mon
     """They are sent, and are neither in tasks nor in the plan."""
     monkeypatch.setenv("API_TOKEN", "hidden-token")
     api.token = "Bearer hidden-token"
-    bench = bench_of(
-        kit, tmp_path, api, PAGING[1], bearer={"env": "API_TOKEN"},
-        **{"headers": {"X-Tenant": "shop"}, "secret-header": "X-Key", "secret-value": {"env": "API_TOKEN"}},
-    )  # fmt: skip
+    token = {"token": {"env": "API_TOKEN"}, "headers": {"X-Tenant": "shop"}}
+    bench = bench_of(kit, tmp_path, api, PAGING[1], **token)
     tasks = bench.source.discover()
-    assert len(tasks) == 3 and api.headers["X-Tenant"] == "shop" and api.headers["X-Key"] == "hidden-token"
+    assert len(tasks) == 3 and api.headers["X-Tenant"] == "shop"
     assert "hidden-token" not in repr((tasks, bench.source.plan))
     api.token = "Bearer another"
     with pytest.raises(RequestFailedError, match="401"):
         bench.source.discover()
+
+
+def test_a_token_in_another_header(kit: Testkit, tmp_path: Path, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is."""
+    monkeypatch.setenv("API_TOKEN", "hidden-token")
+    bench_of(kit, tmp_path, api, PAGING[0], token={"env": "API_TOKEN"}, header="X-Api-Key").source.discover()
+    assert api.headers["X-Api-Key"] == "hidden-token" and "Authorization" not in api.headers
 
 
 def test_basic_authentication(kit: Testkit, tmp_path: Path, api: Api) -> None:
@@ -200,7 +205,7 @@ def test_secrets_stay_with_their_server(
     with serving() as other:
         other.records = [record(0)]
         api.failures = [(302, {"Location": f"{other.url}/all"})]
-        bench = bench_of(kit, tmp_path, api, PAGING[0], bearer={"env": "API_TOKEN"})
+        bench = bench_of(kit, tmp_path, api, PAGING[0], token={"env": "API_TOKEN"})
         assert ids(bench) == [0] and "Authorization" not in other.headers
     with Testkit(directory=tmp_path / "second") as second:
         api.records = [{"next": "http://127.0.0.1:9/elsewhere"}]
