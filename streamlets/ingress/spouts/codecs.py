@@ -238,7 +238,9 @@ def csv_rows(
                 continue
             pairs = zip(names, cells, strict=True)
             yield Row(
-                {n: cell_value(c, fields[n], contract, null) if n in fields else c for n, c in pairs}, place, original
+                {n: cell_value(c, fields[n], contract, form.null) if n in fields else c for n, c in pairs},
+                place,
+                original,
             )
     except csv.Error as error:
         raise CodecError(f"invalid CSV at line {reader.line_num}: {error}") from None
