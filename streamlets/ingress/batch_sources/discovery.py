@@ -161,11 +161,11 @@ class DiscoveryUnit:
 
     def source(self) -> Discovering:
         """Return a new instance of the source, opened."""
-        source = self._streamlet()
+        source, contract = self._streamlet(), next((outlet.contract for outlet in self._plan.outlets), None)
         mounts = {name: Path(directory) for name, directory in self._plan.volume_mounts.items()}
         context = SourceContext(
             streamlet=self._plan.ref, directory=Path(self._plan.directory), volume_mounts=mounts,
-            contract=self._plan.outlets[0].contract, discovers=True, secrets=self._context.secrets,
+            contract=contract, discovers=True, secrets=self._context.secrets,
         )  # fmt: skip
         source.open(self._plan.parameters, context)
         return source  # type: ignore[no-any-return]
