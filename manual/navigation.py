@@ -7,6 +7,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "How-to guides": (
         "docs/streamlets.md",
         "docs/save-stream.md",
+        "docs/ingress.md",
         "docs/sources.md",
         "docs/spouts.md",
         "docs/batch-sources.md",
