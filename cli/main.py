@@ -18,6 +18,8 @@ from pathlib import Path
 import click
 
 _COMMANDS = {
+    "backfill": "Run a streamlet over a range of its topics again.",
+    "backfills": "List the backfills of an application.",
     "checkpoints": "List, show and reset the checkpoints of an application.",
     "completion": "Write the script that completes `flow` in a shell.",
     "config": "Show the effective settings and where they were set.",

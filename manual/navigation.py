@@ -20,6 +20,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/upgrades.md",
         "docs/topics.md",
         "docs/exporting.md",
+        "docs/backfills.md",
         "docs/resources.md",
         "docs/checkpoints.md",
         "docs/state-directory.md",

@@ -146,6 +146,8 @@ class ChannelTraits:
         splits: whether its readers share a batch among as many tasks as `replicas` says.
         purges: whether records can be deleted.
         copies: whether topics can be copied.
+        ranges: whether the records of a topic can be found by the time of their commit.
+        snapshots: whether a range of a topic can be kept for readers of their own, without copying its records.
         deletes: whether topics can be deleted.
         administration: whether its servers store settings of topics, which can be compared and altered.
     """
@@ -170,5 +172,7 @@ class ChannelTraits:
     splits: bool = False
     purges: bool = False
     copies: bool = False
+    ranges: bool = False
+    snapshots: bool = False
     deletes: bool = False
     administration: bool = False

@@ -40,6 +40,9 @@ Point = Literal[
     "after-topics-deleted",  # the descriptor of the application still exists
     "after-descriptor-deleted",  # only the note of the deletion is left
     "before-inlet-letters",  # a batch is committed; the dead letters of its inlets are not written
+    "after-backfill-definition",  # a backfill is stored; nothing has been read
+    "before-backfill-phase",  # a phase of a backfill is done, which is not stored
+    "after-backfill-phase",  # the next phase of a backfill is stored, which has not begun
 ]
 
 VARIABLE = "STREAMLETS_CRASH_AT"

@@ -24,6 +24,7 @@ WITHOUT_DATA = {
 
 FORMATS = {"text", "json", "jsonl"}
 OWN_FORMATS = {
+    "flow backfill": {"auto", "table", "lines", "jsonl", "json"},
     "flow graph": {"terminal", "svg", "mermaid", "dot", "graphml", "json"},
     "flow run": {"auto", "table", "lines", "jsonl", "json"},
     "flow verify": {"full", "concise", "github", "sarif", "json"},
@@ -31,6 +32,7 @@ OWN_FORMATS = {
 """The commands with more than one form for people, or with formats of other tools."""
 
 FOLLOWING = {
+    "flow backfill",
     "flow pause",
     "flow restart",
     "flow resume",

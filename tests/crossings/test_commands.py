@@ -22,6 +22,8 @@ from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
 from tests.crossings.applications import IMPORTED, KINDS, SERVERS, STATES, Kind, Owner, copy, state_of, write
 
 ROWS: dict[str, tuple[str, ...]] = {
+    "backfill": ("STREAMLET", "PATH", "--into", "NEW", "--to", "2999-01-01"),
+    "backfills": ("PATH",),
     "checkpoints list": ("PATH",),
     "checkpoints reset": ("STREAMLET", "PATH", "--yes"),
     "checkpoints show": ("STREAMLET", "PATH"),

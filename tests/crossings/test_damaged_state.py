@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 
 from cli.main import _COMMANDS
+from streamlets.backfills.model import Backfill, Request
+from streamlets.backfills.store import Store
 from streamlets.channels.base import Reader
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.channels.delta.maintenance import Upkeep, maintain_topic
+from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.state_directory.files import FILES, FileKind, kind_of
 from tests.crossings.damage import (
     DAMAGES,
@@ -39,6 +42,8 @@ NAME = "damaged"
 
 
 USES: dict[str, tuple[Use, ...] | str] = {
+    "backfill": "reads topics and its own files, see tests/benchmarks/test_backfills.py",
+    "backfills": (Use(("backfills",)),),
     "checkpoints": (
         Use(("checkpoints",)), Use(("checkpoints", "show", "distinct.out")),
         Use(("checkpoints", "reset", "distinct", "--yes"), changes=True),
@@ -124,6 +129,9 @@ def change(state: State) -> None:
     schema.write_text(text, encoding="utf-8")
     call(state, "tasks", "retry", "pages", "--task", "4")
     channel.topic(topic_plan("odd")).purge([Reader("odd.reader", None)], force=True)
+    own = Store(StateDirectory(state.directory / ".flow", NAME))
+    with own.owned("one"):
+        own.write(Backfill(name="one", request=Request(streamlet="parities"), version="", created=4e9, ranges={}))
     (state.root / "status" / "paused.json").write_text('{"archive": "paused by ann"}')
     (state.root / "status" / "upgrade.json").write_text("{}")
 

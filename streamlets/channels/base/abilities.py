@@ -10,6 +10,8 @@ from streamlets.channels.base.optional import HasTraits, optional
 from streamlets.channels.base.readers import Dropped, Missed, Position, Reader
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from blueprint.avro.model import Contract
@@ -207,6 +209,87 @@ class TopicAbilities(HasTraits):
             TopicLostError: the topic does not exist.
             ChannelUnavailableError: the servers do not answer, or refuse it.
         """
+
+    @optional("ranges")
+    def position_at(self, time: float) -> Position:
+        """Return the position of the first record that was committed at a time or later; the end if there is none.
+
+        Arguments:
+            time: the time, in seconds since the epoch.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+        """
+        raise NotImplementedError
+
+    @optional("ranges")
+    def time_before(self, position: Position) -> float | None:
+        """Return when the last record before a position was committed, in seconds since the epoch; None without one.
+
+        Arguments:
+            position: the position.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+        """
+        raise NotImplementedError
+
+    @optional("ranges")
+    def position_of(self, shown: str) -> Position:
+        """Return the position that `shown` has returned as a text.
+
+        Arguments:
+            shown: the text.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+            ValueError: it is not a position in the topic.
+        """
+        raise NotImplementedError
+
+    @optional("ranges")
+    def deleted_since(self, start: float | Position) -> float | None:
+        """Return the time of the oldest record that is left, if records from a start on were deleted, or may be.
+
+        Arguments:
+            start: the time in seconds since the epoch, or the position.
+
+        Returns:
+            The time in seconds since the epoch; None if all records from the start on are there.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+        """
+        raise NotImplementedError
+
+    @optional("snapshots")
+    def snapshot(self, directory: Path) -> None:
+        """Make a directory with the topic as it is now, which this channel opens like any other.
+
+        The records of a snapshot stay when the topic loses them. They use space only then.
+
+        Arguments:
+            directory: the directory, which does not exist.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+            OSError: the directory cannot be written.
+        """
+        raise NotImplementedError
+
+    @optional("snapshots")
+    def limit(self, after: Position | None, until: Position) -> None:
+        """Let a snapshot begin and end at positions, for all who open it later.
+
+        Arguments:
+            after: where it begins; None for its beginning.
+            until: where it ends.
+
+        Raises:
+            TopicLostError: the topic does not exist.
+            OSError: the directory cannot be written.
+        """
+        raise NotImplementedError
 
     @property
     @optional("administration")

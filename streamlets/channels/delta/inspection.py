@@ -131,4 +131,4 @@ def _open_log(topic: Path) -> TopicLog:
 
 
 def _all_slices(log: TopicLog) -> list[Slice]:
-    return list(log.slices(Offset(log.id), log.end()))
+    return list(log.slices(log.begin(), log.end()))

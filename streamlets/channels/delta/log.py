@@ -15,7 +15,8 @@ from streamlets.channels.base import TopicLostError
 from streamlets.channels.delta import actions
 from streamlets.channels.delta.actions import DataFile
 from streamlets.channels.delta.integrity import LOG, damaged_file
-from streamlets.channels.delta.offsets import Offset, Place
+from streamlets.channels.delta.offsets import START, Offset, Place
+from streamlets.channels.delta.ranges import TopicRange, read_range
 from streamlets.channels.delta.table import Table, open_table
 from streamlets.channels.delta.table_directory import REMEDY, has_first_commit
 from streamlets.channels.delta.table_directory import lost as table_lost
@@ -68,6 +69,7 @@ class TopicLog:
         start: where reading begins; earlier commits are not kept in memory.
         id: the id of the topic; "" before the first `refresh`.
         tables: the tables by name.
+        range: the range that a snapshot is limited to; None for all records.
         clock: returns the time in seconds since the epoch.
     """
 
@@ -75,6 +77,7 @@ class TopicLog:
     start: Offset | None = None
     id: str = ""
     tables: dict[str, Table] = field(default_factory=dict)
+    range: TopicRange | None = None
     clock: Callable[[], float] = time.time
     _directory: object = None
     _marker: object = None
@@ -105,6 +108,7 @@ class TopicLog:
         """
         if not self.id:
             self.id, self._marker = topic_id(self.path), objects.identity(self.path / MARKER)
+            self.range = read_range(self.path)
         elif objects.identity(self.path / MARKER) != self._marker:
             raise lost(self.path)
         for table in self.tables.values():
@@ -132,8 +136,14 @@ class TopicLog:
     def _settled(self, directory: tuple[int, int, int] | None) -> bool:
         return directory is not None and 0 <= directory[2] / 1e9 <= self.clock() - _SETTLED
 
+    def begin(self) -> Offset:
+        """Return the offset where a reader begins that has no other one."""
+        return (self.range.after if self.range is not None else None) or Offset(self.id)
+
     def end(self) -> Offset:
         """Return the offset after the last known record."""
+        if self.range is not None:
+            return self.range.until
         return Offset(self.id, {name: (t.id, Place(t.end, 0)) for name, t in self.tables.items()})
 
     def advance(self, start: Offset, limit: int, until: Offset) -> Offset:
@@ -174,10 +184,26 @@ class TopicLog:
     def _by_file(self, start: Offset, end: Offset) -> Iterator[Iterator[Slice]]:
         return (file for name in self.tables for file in self._slices(name, start.place(name), end.place(name)))
 
+    def at(self, time: int) -> Offset:
+        """Return the offset of the first records of each table that were committed at a time or later.
+
+        Arguments:
+            time: the time, in milliseconds since the epoch.
+        """
+        end = self.end()
+        places = {name: place for name, (_, place) in end.tables.items()}
+        for name, table in self.tables.items():
+            recent = (file for file in (table.files or {}).values() if file.segments.last.time >= time)
+            pieces = (piece for file in recent for piece in _slices_of(file, table, START, end.place(name)))
+            first = min((piece for piece in pieces if piece.time >= time), key=_age, default=None)
+            if first is not None:
+                places[name] = Place(first.version, first.first)
+        return Offset(self.id, {name: (self.tables[name].id, place) for name, place in places.items()})
+
     def covers(self, start: Offset | None) -> bool:
         """Return whether all commits after an offset (None: the beginning) are known and not forgotten."""
-        known = self.start or Offset(self.id)
-        return all(place <= (start or Offset(self.id)).place(name) for name, (_, place) in known.tables.items())
+        known = self.start or self.begin()
+        return all(place <= (start or self.begin()).place(name) for name, (_, place) in known.tables.items())
 
     def forget(self, before: Offset) -> None:
         """Forget the commits before an offset, to save memory."""

@@ -98,7 +98,7 @@ class TopicReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Return the offset at which a new checkpoint begins."""
         log = self._refreshed(None)
-        return (log.end() if self._reading.starting == "latest" else Offset(log.id)).to_dict()
+        return (log.end() if self._reading.starting == "latest" else log.begin()).to_dict()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Set the end of a bounded run to the current end of the topic."""

@@ -98,7 +98,7 @@ class Table:
         while True:
             data = objects.read(commit_path(self.path, self.version + 1))
             if data is not None:
-                self._apply(self._decoded(self.version + 1, data))
+                self._apply(self.decoded(self.version + 1, data))
             elif not self._continue_from_checkpoint():
                 if self.ticks() - self._checked > _CHECK_EVERY:
                     self.check()
@@ -122,7 +122,12 @@ class Table:
         known = open_table(self.path, files=True, removed=True)
         return any(file.path in (known.files or {}) or file.path in (known.removed or {}) for file in files)
 
-    def _decoded(self, version: int, data: bytes) -> Commit:
+    def decoded(self, version: int, data: bytes) -> Commit:
+        """Return the commit of a version from the content of its file.
+
+        Raises:
+            TopicDamagedError: it is incomplete, or belongs to another table.
+        """
         try:
             return actions.decode(self.id, version, data)
         except DamagedCommitError as error:

@@ -25,13 +25,14 @@ from streamlets.channels.base import (
     TopicSummary,
     WrittenBatch,
 )
-from streamlets.channels.delta import inspection
+from streamlets.channels.delta import inspection, ranges
 from streamlets.channels.delta import log as topic_log
 from streamlets.channels.delta.append import DeltaAppender
 from streamlets.channels.delta.clock_steps import ClockSteps
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.offsets import Offset
+from streamlets.channels.delta.ranges import TopicRange
 from streamlets.channels.delta.records import read_slices, stretches
 from streamlets.channels.delta.settings import Retention, retention_of
 from streamlets.channels.delta.traits import TRAITS
@@ -142,16 +143,54 @@ class DeltaTopic(TopicResource):
         if start is not None:
             log.check(start)
         end = Offset.from_position(until) if until is not None else log.end()
-        return read_slices(log.slices(start or Offset(log.id), end), reader, metadata=metadata)
+        return read_slices(log.slices(start or log.begin(), end), reader, metadata=metadata)
 
     @override
     def stretches(self, after: Position | None, until: Position, contract: Contract | None) -> Iterator[Stretch]:
         start = Offset.from_position(after) if after is not None else None
         log = TopicLog(self.path, start)
         log.refresh()
-        for offset in (start or Offset(log.id), end := Offset.from_position(until)):
+        for offset in (start or log.begin(), end := Offset.from_position(until)):
             log.check(offset)
-        return stretches(log, start or Offset(log.id), end)
+        return stretches(log, start or log.begin(), end)
+
+    @override
+    def position_at(self, time: float) -> Position:
+        return self._known().at(round(time * 1000)).to_position()
+
+    @override
+    def time_before(self, position: Position) -> float | None:
+        log = self._known()
+        times = (piece.time for piece in log.slices(log.begin(), Offset.from_position(position)))
+        last = max(times, default=None)
+        return last / 1000 if last is not None else None
+
+    @override
+    def position_of(self, shown: str) -> Position:
+        return ranges.parsed(self._known(), shown).to_position()
+
+    @override
+    def deleted_since(self, start: float | Position) -> float | None:
+        begin = Offset.from_position(start) if isinstance(start, Position) else round(start * 1000)
+        return ranges.deleted_since(self._known(), begin)
+
+    @override
+    def snapshot(self, directory: Path) -> None:
+        from streamlets.channels.delta.snapshot import snapshot
+
+        snapshot(self.path, directory)
+
+    @override
+    def limit(self, after: Position | None, until: Position) -> None:
+        begin = Offset.from_position(after) if after is not None else None
+        TopicRange(begin, Offset.from_position(until)).write(self.path)
+        self._end_log, self._reader_logs = None, {}
+
+    def _known(self) -> TopicLog:
+        """Return a log with all commits."""
+        log = TopicLog(self.path)
+        log.refresh()
+        return log
 
     @override
     def end(self) -> Position:
@@ -191,7 +230,7 @@ class DeltaTopic(TopicResource):
         if log is None or not log.covers(start):
             log = TopicLog(self.path, start)
         log.refresh()
-        start = start or Offset(log.id)
+        start = start or log.begin()
         log.check(start)
         return log, start
 

@@ -128,6 +128,11 @@ class StateDirectory:
         return self.directory / "control"
 
     @property
+    def backfills(self) -> Path:
+        """The directory with a directory for each backfill; a run does not use it."""
+        return self.directory / "backfills"
+
+    @property
     def paused_file(self) -> Path:
         """The file with the paused streamlets and the cause of each; they stay paused in the next run."""
         return self.directory / "status" / "paused.json"

@@ -96,6 +96,10 @@ FILES = (
              "the query reports it if the batch is not committed"),
     FileKind("staged data", "staging/**", "a spout", "fallback", "a transaction that was not committed is sent again"),
     FileKind("temporary file", "tmp/**", "the run", "unused", "emptied by each run"),
+    FileKind("backfill", "backfills/*/backfill.json", "`flow backfill`", "error",
+             "`flow backfill` and `flow backfills` report it; without the file there is no such backfill", "fallback"),
+    FileKind("state of a backfill", "backfills/**", "`flow backfill`", "unused",
+             "as here for the files of an application; a run does not read it"),
     FileKind("settings of a topic on Kafka", f"{_KAFKA}/topics/*/settings.json", "`flow run`", "error",
              "commands report it; without the file, those without a blueprint do not find the topic's cluster, and "
              "a topic that has left the blueprint is not deleted", "fallback"),

@@ -87,9 +87,10 @@ class SparkKeeper:
             return None
 
     def stop(self) -> None:
-        """Stop Spark, for good."""
+        """Stop Spark, for good. Another run can begin in this process."""
         self._stopping = True
         self._spark.stop()
+        self._spark.forget()
 
     def _watched(self, spark: Spark) -> Spark:
         self._reason = ""

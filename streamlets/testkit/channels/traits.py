@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +115,37 @@ class TraitTests(FittingTests):
         rest = topic.stretches(stretches[0].end, topic.end(), None)
         assert ids_of([stretches[0].rows, *(stretch.rows for stretch in rest)]) == list(range(5))
         assert list(topic.stretches(topic.end(), topic.end(), None)) == []
+
+    @needs("ranges")
+    def test_records_are_found_by_time_and_position(self, channel_bench: ChannelBench) -> None:
+        """A position by time has the records from then on after it, and can be read from its text."""
+        topic = channel_bench.topic("in")
+        fill(topic, [1, 2], [3])
+        begin, end = topic.position_at(0.0), topic.position_at(time.time() + 3600)
+        assert (ids_of(topic.scan(None, begin)), ids_of(topic.scan(None, end))) == ([1, 2, 3], [])
+        last = topic.time_before(end)
+        assert topic.time_before(begin) is None
+        assert last is not None
+        assert ids_of(topic.scan(None, topic.position_at(last))) in ([1, 2, 3], [3])
+        assert topic.position_of(topic.shown(end)) == end
+        assert topic.deleted_since(0.0) is None
+        for wrong in ("", "x"):
+            with pytest.raises(ValueError, match="position"):
+                topic.position_of(wrong)
+
+    @needs("snapshots")
+    def test_a_snapshot_keeps_a_range(self, channel_bench: ChannelBench, tmp_path: Path) -> None:
+        """It has the records that the topic has lost, between the positions that it is limited to."""
+        topic = channel_bench.topic("in")
+        ends = fill(topic, [1], [2, 3], [4])
+        (tmp_path / "snapshots").mkdir()
+        topic.snapshot(tmp_path / "snapshots" / topic.plan.name)
+        topic.purge((), force=True)
+        topic.sweep()
+        kept = channel_bench.type.open(tmp_path / "snapshots").topic(replace(topic.plan, managed=False))
+        assert ids_of(kept.scan()) == [1, 2, 3, 4]
+        kept.limit(ends[1], ends[2])
+        assert (ids_of(kept.scan()), kept.end()) == ([2, 3], ends[2])
 
     @needs("loses_records")
     def test_lost_records_are_reported(self, channel_bench: ChannelBench) -> None:

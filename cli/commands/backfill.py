@@ -1,0 +1,233 @@
+"""`flow backfill`: run one streamlet over a range of its topics again, beside the application or without it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from blueprint.wording import counted
+from cli.application import Application, application_arguments, overriding
+from cli.application import application as application_of
+from cli.groups import imports_modules
+from cli.options import DurationType, master_option
+from cli.output.errors import fail
+from cli.records import TimeType, reading_topics
+from cli.state import require_own, with_running_settings
+
+if TYPE_CHECKING:
+    from blueprint.plan import ApplicationPlan
+    from streamlets.backfills.model import Backfill, Bound, Request
+    from streamlets.runner.events.view import View
+    from streamlets.runner.state_directory.directory import StateDirectory
+
+_DIGITS = 6
+"""The number of digits of the hash in a name that is not given."""
+
+
+class BoundType(click.ParamType["Bound"]):
+    """The value of an option: a time, an age, or a position as `flow checkpoints show` shows it."""
+
+    name = "bound"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Bound:
+        """Return a bound of a range."""
+        from streamlets.backfills.model import Bound
+
+        if isinstance(value, Bound):
+            return value
+        text = str(value)
+        return Bound(text) if "#" in text else Bound(text, TimeType().convert(text, param, ctx))
+
+
+@imports_modules()
+@click.command(short_help="Run a streamlet over a range of its topics again.")
+@click.argument("streamlet")
+@application_arguments
+@click.option(
+    "--from", "begin", type=BoundType(), metavar="TIME|POSITION",
+    help="Begin with the records that were committed at this time, such as 2026-01-31T12:00 (UTC) or an age: 2h; or at "
+    "a position of `flow checkpoints show` (default: the oldest record).",
+)  # fmt: skip
+@click.option(
+    "--to", "end", type=BoundType(), metavar="TIME|POSITION",
+    help="End before this time or position (default: the end of the topics when the backfill begins).",
+)  # fmt: skip
+@click.option(
+    "--into", type=click.Path(file_okay=False, path_type=Path), metavar="DIRECTORY",
+    help="Write the results as Parquet files to this directory, one for each topic that the streamlet writes.",
+)  # fmt: skip
+@click.option("--into-topic", "topic", metavar="TOPIC", help="Write the results to this new topic of the application.")
+@click.option(
+    "--warm-up", type=DurationType(), metavar="DURATION",
+    help="How long before the range to begin, for the state of windows, joins and deduplications; their results are "
+    "left out (default: as long as the state needs).",
+)  # fmt: skip
+@click.option("--name", metavar="NAME", help="The name of the backfill (default: made of the streamlet and the range).")
+@click.option("--again", is_flag=True, help="Begin again if a backfill of this name was done or interrupted.")
+@master_option
+@click.option(
+    "--state-dir", metavar="DIRECTORY", type=click.Path(path_type=Path),
+    help="The parent directory of the application's topics and checkpoints (default: .flow next to the blueprint).",
+)  # fmt: skip
+@click.option(
+    "--drain-timeout", type=DurationType(), metavar="DURATION", default="60s", show_default=True,
+    help="How long to wait for running batches when stopping; batches that take longer are replayed.",
+)  # fmt: skip
+@click.option(
+    "--format", "form", type=click.Choice(["auto", "table", "lines", "jsonl", "json"]), default="auto",
+    show_default=True,
+    help="The output format: a live table, one line per event, or one JSON object per event; auto is table on a "
+    "terminal, otherwise lines; json is an older name of jsonl.",
+)  # fmt: skip
+def backfill(
+    streamlet: str,
+    arguments: Sequence[str],
+    conf: Sequence[str],
+    begin: Bound | None,
+    end: Bound | None,
+    into: Path | None,
+    topic: str | None,
+    warm_up: float | None,
+    name: str | None,
+    again: bool,
+    master: str | None,
+    state_dir: Path | None,
+    drain_timeout: float,
+    form: str,
+) -> None:
+    """Run STREAMLET over a range of the topics that it reads, with state of its own.
+
+    The application may be running; its topics, checkpoints and status are not changed. The range is fixed when the
+    backfill begins. After an interruption, the same command continues. A backfill that was done is not repeated,
+    unless --again is given.
+
+    PATH is a blueprint or its directory (default: the working directory). Without settings, those of the last run are
+    used.
+
+    The exit code is 0 if the backfill is done, 1 if it failed, was stopped, or a part of the range was deleted, and 2
+    if the blueprint or the arguments are wrong, or the streamlet cannot be backfilled.
+    """
+    from streamlets.backfills.model import Request
+
+    if into is None and topic is None:
+        raise click.UsageError("where should the results go? Add --into DIRECTORY or --into-topic TOPIC")
+    app = application_of(arguments, conf)
+    plan, state = _application(app, state_dir, master)
+    request = Request(
+        streamlet=streamlet, begin=begin, end=end, into=str(into.absolute()) if into is not None else "",
+        topic=topic or "", warm_up=warm_up,
+    )  # fmt: skip
+    done = _carried_out(plan, state, name or _name(request), request, again=again, master=master,
+                        drain_within=drain_timeout, form=form)  # fmt: skip
+    if done is None:
+        fail("the backfill was stopped", "the same command continues")
+    _report(done, form)
+
+
+def _application(
+    app: Application, state_dir: Path | None, master: str | None
+) -> tuple[ApplicationPlan, StateDirectory]:
+    """Return an application that has run, with its own settings or those of its last run.
+
+    Raises:
+        click.UsageError: it has not run.
+        SystemExit: 2, when it has errors; 1, when another user can change its state.
+    """
+    from cli.verification.findings import refuse
+    from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory, is_application
+
+    root = state_dir or app.directory / STATE_DIRECTORY
+    app = with_running_settings(app, StateDirectory(root, app.name or ""))
+    verification = replace(app, state_root=state_dir, options=overriding(master)).verify()
+    if verification.plan is None:
+        refuse(verification)
+    state = StateDirectory(root, verification.plan.name)
+    if not is_application(state.directory):
+        raise click.UsageError(f"{state.application} has not run yet: {root} has no state of it")
+    return verification.plan, require_own(state)
+
+
+def _name(request: Request) -> str:
+    """Return the name of a backfill that has none: the same for the same request."""
+    bounds = {"begin": request.begin, "end": request.end}
+    texts = {name: bound.text if bound is not None else None for name, bound in bounds.items()}
+    text = json.dumps(asdict(request) | texts)
+    return f"{request.streamlet}-{hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]}"
+
+
+def _carried_out(
+    plan: ApplicationPlan, state: StateDirectory, name: str, request: Request, *, again: bool, master: str | None,
+    drain_within: float, form: str,
+) -> Backfill | None:  # fmt: skip
+    """Carry a backfill out, and return it; None if it was stopped.
+
+    Raises:
+        SystemExit: 1 or 2, when it is not possible or fails; an error has been printed.
+    """
+    from streamlets.backfills.model import BackfillError
+    from streamlets.backfills.running import Backfilling
+    from streamlets.backfills.store import Store
+    from streamlets.runner.state_directory.directory import StateError
+    from streamlets.spark.session import SessionError
+    from streamlets.storage.damage import DamagedFileError
+
+    carrying = Backfilling(
+        plan=plan, store=Store(state), master=master, drain_within=drain_within, views=_views(form), say=_say(form)
+    )
+    try:
+        with reading_topics():
+            return carrying.carry_out(name, request, again=again)
+    except BackfillError as error:
+        _fail(str(error), error.help, 2 if error.refused else 1)
+    except (StateError, SessionError) as error:
+        fail(str(error), error.help)
+    except DamagedFileError as error:
+        fail(str(error))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        fail(f"the backfill cannot be carried out: {place}{error.strerror or error}", "the same command continues")
+
+
+def _fail(message: str, help: str, code: int) -> NoReturn:
+    try:
+        fail(message, help)
+    except SystemExit:
+        raise SystemExit(code) from None
+
+
+def _views(form: str) -> Callable[[ApplicationPlan, StateDirectory], Sequence[View]]:
+    """Return a function that opens the output of a run."""
+
+    def opened(plan: ApplicationPlan, state: StateDirectory) -> Sequence[View]:
+        from cli.output.views import open_views
+        from streamlets.runner.views import ViewContext
+
+        default = "table" if sys.stdout.isatty() else "lines"
+        output = {"auto": default, "json": "jsonl"}.get(form, form)
+        return open_views(output, (), ViewContext(plan=plan, state=state, bounded=True))
+
+    return opened
+
+
+def _say(form: str) -> Callable[[str], None]:
+    """Return a function that prints a line for people."""
+    return lambda line: click.echo(line, err=form in ("json", "jsonl"))
+
+
+def _report(done: Backfill, form: str) -> None:
+    if form in ("json", "jsonl"):
+        results = {topic: result.records for topic, result in done.results.items()}
+        data: dict[str, Any] = {"backfill": done.name, "records": done.records, "results": results}
+        click.echo(json.dumps(data | {"into": done.request.into or None, "topic": done.request.topic or None}))
+        return
+    target = done.request.into or f"the topic `{done.request.topic}`"
+    for topic, result in done.results.items():
+        if result.records or len(done.results) == 1:
+            click.echo(f"{done.name}: {counted(result.records or 0, 'result')} of {topic} in {target}")
