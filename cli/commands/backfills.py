@@ -78,7 +78,7 @@ def _row(own: Backfill, store: Store) -> tuple[str, ...]:
         request.end.text if request.end is not None else "its begin",
         f"{own.records:,}",
         f"{results:,}" if own.phase == "done" else "-",
-        request.into or f"topic {request.topic}",
+        request.into or (f"topic {request.topic}" if request.topic else "-"),
         timestamp(own.created),
     )
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blueprint.wording import counted
 from cli.groups import imports_modules
 from cli.options import format_option, path_argument
+from cli.output.differences import as_data, print_difference
 from cli.output.errors import fail
 from cli.records import (
     FORMATS,
@@ -30,13 +30,10 @@ from cli.state import having_name, state_directories, state_options, topics_of
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
-    from streamlets.datasets.difference import Difference, DifferentRecord
     from streamlets.datasets.topic_records import TopicRecords
     from streamlets.runner.state_directory.directory import StateDirectory
 
 _FIRST = 10
-_SHOWN = 200
-"""The characters of a value that are shown."""
 
 
 @imports_modules("with servers")
@@ -94,11 +91,13 @@ def diff(
         report = progress("read", form)
         found = compare(records.rows(), rows, contract, by=keys, ignored=ignored, limit=limit, report=report)
     if form == "json":
-        click.echo(json.dumps(_as_data(state.application, left, right, found), ensure_ascii=False, indent=2))
+        click.echo(
+            json.dumps({"application": state.application} | as_data(left, right, found), ensure_ascii=False, indent=2)
+        )
     elif left == right:
-        _print(f"{left} (left)", f"{right} (right)", found)
+        print_difference(f"{left} (left)", f"{right} (right)", found)
     else:
-        _print(left, right, found)
+        print_difference(left, right, found)
     raise SystemExit(0 if found.same else 1)
 
 
@@ -152,55 +151,3 @@ def _reading_files() -> Iterator[None]:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         fail(f"the records cannot be compared: {place}{error.strerror or error}")
-
-
-def _as_data(application: str, left: str, right: str, found: Difference) -> dict[str, object]:
-    return {
-        "application": application,
-        "left": {"name": left, "records": found.left},
-        "right": {"name": right, "records": found.right},
-        "equal": found.equal,
-        "different": found.different,
-        "only-left": found.only_left,
-        "only-right": found.only_right,
-        "first": [{"key": one.key, "left": one.left, "right": one.right} for one in found.first],
-    }
-
-
-def _print(left: str, right: str, found: Difference) -> None:
-    if found.same:
-        click.echo(f"{left} and {right} have the same {counted(found.left, 'record')}")
-        return
-    verb = "is" if found.equal == 1 else "are"
-    click.echo(
-        f"{left} has {counted(found.left, 'record')}, {right} has {found.right:,}; {found.equal:,} {verb} the same"
-    )
-    counts = {"different": found.different, f"only in {left}": found.only_left, f"only in {right}": found.only_right}
-    for what, count in counts.items():
-        if count:
-            click.echo(f"  {count:,} {what}")
-    for one in found.first:
-        click.echo("\n" + "\n".join(_lines(one, left, right)))
-    if (hidden := sum(counts.values()) - len(found.first)) > 0:
-        click.echo(f"\n{hidden:,} more; --limit shows more of them")
-
-
-def _lines(one: DifferentRecord, left: str, right: str) -> Iterator[str]:
-    key = ", ".join(f"{name} = {_value(value)}" for name, value in one.key.items())
-    if one.left is not None and one.right is not None:
-        yield key
-        for name, value in one.left.items():
-            if one.right[name] != value:
-                yield f"  {name}: {_value(value)} in {left}, {_value(one.right[name])} in {right}"
-        return
-    record = one.left if one.left is not None else one.right
-    assert record is not None
-    place = left if one.left is not None else right
-    yield f"only in {place}: {', '.join(f'{name} = {_value(value)}' for name, value in record.items())}"
-
-
-def _value(value: object) -> str:
-    """Return a value as JSON on one line, without characters that a terminal takes for commands."""
-    text = json.dumps(value, ensure_ascii=False)
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
-    return shown if shown.isprintable() else "".join(char if char.isprintable() else "\ufffd" for char in shown)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Phase = Literal["warm-up", "range", "results", "done"]
-"""What a backfill does next: read the records before the range, those of the range, hand the results over, nothing."""
+"""What a backfill does next: read the records before the range, then its own ones, hand the results over, nothing."""
 
 
 class BackfillError(Exception):
@@ -37,6 +37,11 @@ class Bound:
 
     text: str
     time: float | None = field(default=None, compare=False)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it means the same later, which an age does not, and needs no topic."""
+        return self.time is not None and self.text[:1].isdigit() and "-" in self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

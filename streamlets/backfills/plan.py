@@ -37,7 +37,9 @@ def streamlet_of(plan: ApplicationPlan, ref: str) -> StreamletPlan:
         if not CHANNEL_TYPES[topic.channel].traits.ranges:
             raise BackfillError(
                 f"`{ref}.{inlet.name}` reads `{topic.id}` on the channel `{topic.channel}`, which does not find "
-                "records by the time of their commit"
+                "records by the time of their commit",
+                f"copy the topic with `flow topics copy {topic.id} --to {DEFAULT}`, and add "
+                f"`flow.topics.{topic.id}.channel={DEFAULT}` to read the copy; its times are the times of the copying",
             )
     return streamlet
 

@@ -75,9 +75,11 @@ def _check(request: Request, topics: Mapping[str, TopicResource], now: float) ->
     begin = request.begin.time if request.begin is not None else None
     end = request.end.time if request.end is not None else None
     if end is not None and end > now:
-        raise BackfillError(f"the range ends at {shown_time(end)}, which is in the future")
+        raise BackfillError(f"the range of `{request.streamlet}` ends at {shown_time(end)}, which is in the future")
     if begin is not None and begin >= (now if end is None else end):
-        raise BackfillError(f"the range begins at {shown_time(begin)}, which is not before its end")
+        raise BackfillError(
+            f"the range of `{request.streamlet}` begins at {shown_time(begin)}, which is not before its end"
+        )
 
 
 def _position(topic: TopicResource, bound: Bound) -> Position:
@@ -104,8 +106,8 @@ def _require_records(inlet: str, topic: TopicResource, start: float | Position) 
     if left is None:
         return
     raise BackfillError(
-        f"a part of the range is gone: records of `{topic.plan.id}`, which `{inlet}` reads, were deleted by retention "
-        f"or `flow topics purge`; the oldest record that is left is of {shown_time(left)}",
+        f"a part of the range was deleted: retention or `flow topics purge` has dropped records of `{topic.plan.id}`, "
+        f"which `{inlet}` reads; the oldest record that is left is of {shown_time(left)}",
         f"begin with what is left: `--from {shown_time(left)}`, or omit `--from`",
         refused=False,
     )

@@ -18,12 +18,13 @@ from streamlets.datasets.formats import FORMATS
 from streamlets.datasets.topic_records import TopicRecords
 from streamlets.runner.state_directory.directory import StateDirectory
 
-_FORMAT = FORMATS["parquet"]
+FORMAT = FORMATS["parquet"]
+"""The format of the files with results."""
 
 
 def file_of(directory: Path, topic: str) -> Path:
     """Return the file with the results in a topic."""
-    return directory / f"{topic.replace('/', '-')}{_FORMAT.suffix}"
+    return directory / f"{topic.replace('/', '-')}{FORMAT.suffix}"
 
 
 def new_topic(state: StateDirectory, name: str) -> TopicResource:
@@ -66,7 +67,7 @@ def hand_over(
             export(
                 file_of(Path(request.into), id),
                 TopicRecords(topic=topic, contract=contract, end=end),
-                _FORMAT,
+                FORMAT,
                 overwrite=True,
             )
         if request.topic and id != plan.streamlets[0].dead_letters:

@@ -39,7 +39,7 @@ class Backfilling:
         master: Spark's master; None for the plan's setting.
         drain_within: seconds after which a drain becomes an immediate stop.
         views: opens the views of a run.
-        say: takes what is said before and after the runs.
+        say: takes a line for people, before and after the runs.
     """
 
     plan: ApplicationPlan
@@ -65,7 +65,8 @@ class Backfilling:
             TopicLostError, StateError, SessionError, OSError: as for a run.
         """
         with self.store.owned(name):
-            known = None if again else self.store.read(name)
+            before = self.store.read(name)
+            known = None if again else before
             if known is not None:
                 self._require_same(known, request)
                 if known.phase == "done":
@@ -73,8 +74,7 @@ class Backfilling:
                     return known
                 self.say(f"{name}: continues with the {known.phase}")
             else:
-                self.store.clear(name)
-                known = self._begin(name, request)
+                known = self._begin(name, request, replacing=before is not None and before.request.into == request.into)
             return self._continue(known)
 
     def _require_same(self, known: Backfill, request: Request) -> None:
@@ -97,11 +97,17 @@ class Backfilling:
     def _version(self, streamlet: str) -> str:
         return with_version(self.plan).streamlet(streamlet).version
 
-    def _begin(self, name: str, request: Request) -> Backfill:
-        """Determine the range of a backfill, keep its records, and store it."""
+    def _begin(self, name: str, request: Request, *, replacing: bool) -> Backfill:
+        """Determine the range of a backfill, keep its records, and store it.
+
+        Arguments:
+            name: its name.
+            request: what is asked for.
+            replacing: whether its files replace the files of an earlier backfill.
+        """
         streamlet = streamlet_of(self.plan, request.streamlet)
         plan = backfill_plan(self.plan, streamlet)
-        _require_free(self.plan, plan, self.store.state, request)
+        _require_free(self.plan, plan, self.store.state, replace(request, into="") if replacing else request)
         sources = topics_of(self.plan, self.store.state)
         topics = {inlet.name: sources[inlet.topic] for inlet in streamlet.inlets}
         now = time.time()
@@ -110,11 +116,13 @@ class Backfilling:
         if request.warm_up is not None:
             needed = WarmUp(request.warm_up, "`--warm-up`")
         ranges, said = ranges_of(request, topics, needed, now)
+        self.store.clear(name)
         work = self.store.work(name)
         work.topics.mkdir(parents=True)
         for topic in plan.topics:
             if not topic.managed:
                 sources[topic.id].snapshot(work.topics / topic.name)
+        ranges_of(request, topics, WarmUp(), now)  # nothing of it was deleted before the snapshot
         backfill = Backfill(
             name=name, request=request, version=self._version(request.streamlet), created=time.time(), ranges=ranges,
             warm_up=said, phase="warm-up" if said else "range",

@@ -71,7 +71,7 @@ class Queries:
 
 
 def warm_up(plan: ApplicationPlan) -> WarmUp:
-    """Return what the only streamlet of a plan needs; Spark is started to build its logic.
+    """Return the need of the only streamlet of a plan needs; Spark is started to build its logic.
 
     Raises:
         BackfillError: its logic cannot be built, or writes outside of its outlets.
@@ -94,7 +94,7 @@ def warm_up(plan: ApplicationPlan) -> WarmUp:
 
 
 def warm_up_of(query: CheckedQuery) -> WarmUp:
-    """Return what the state of a query needs."""
+    """Return the need of a query for its state."""
     plan, mode = query.plan, query.facts.mode
     operators = [(node, operator) for node in plan.all() if (operator := stateful(node, mode))]
     if not operators:

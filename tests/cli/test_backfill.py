@@ -5,17 +5,26 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+import click
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.backfills.cases import BEGIN, write_application
 from blueprint.plan import TopicPlan
+from cli.application import Application
+from cli.runs.backfill_slices import slices
 from streamlets.backfills.model import Backfill, BackfillError, Bound, InletRange, Request, Result
 from streamlets.backfills.store import Store
 from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.contract.types import arrow_schema
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
+from tests.streamlets.channels.topics import append
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +89,7 @@ def test_a_range_of_which_a_part_was_deleted(flow: Flow, shop: Path) -> None:  #
     assert left is not None
     arguments = ("backfill", "totals", str(shop), "--into", str(shop / "out"))
     result = flow(*arguments, "--from", "2026-01-31T00:30")
-    assert (result.code, "a part of the range is gone" in result.err) == (1, True)
+    assert (result.code, "a part of the range was deleted" in result.err) == (1, True)
     assert "`--from 2026-01-31T01:0" in result.err
 
 
@@ -90,6 +99,88 @@ def test_an_application_that_has_not_run(flow: Flow, shop: Path) -> None:  # noq
     result = flow("backfill", "totals", str(shop), "--into", str(shop / "out"))
     assert (result.code, "has not run yet" in result.err) == (2, True)
     assert flow("backfills", str(shop)).code == 2
+
+
+def test_a_comparison(flow: Flow, shop: Path) -> None:  # noqa: F811
+    """Rows that differ, that are new and that are missing are told apart by keys, in the range only."""
+    begin = datetime(2026, 1, 31, tzinfo=UTC)
+    rows = [{"begin": begin, "key": key, "total": total, "events": 1} for key, total in (("a", 1), ("b", 2), ("c", 3))]
+    plan = Application(shop / "blueprint.conf", (), ()).verify().plan
+    assert plan is not None
+    contract = plan.streamlet("totals").outlets[0].contract
+    now = [BEGIN.timestamp() - 60]
+    channel = DeltaChannel(shop / ".flow" / "shop" / "topics", clock=lambda: now[0])
+    topic = channel.topic(TopicPlan("totals", "totals", "delta", True, (), (), {}))
+    topic.create([contract])
+    for number, written in enumerate((rows[:1], rows)):
+        batch = pa.Table.from_pylist(written, schema=arrow_schema(contract)).to_batches()
+        append(topic, batch, contract, number, writer="totals/totals")
+        now[0] += 120
+    computed = [rows[0], rows[1] | {"total": 7}, {**rows[0], "key": "d"}]
+    (shop / "out").mkdir()
+    pq.write_table(pa.Table.from_pylist(computed, schema=arrow_schema(contract)), shop / "out" / "totals.parquet")
+    request = Request(streamlet="totals", begin=Bound("2026-01-31", BEGIN.timestamp()), into=str(shop / "out"))
+    with store(shop).owned("one"):
+        done = Backfill(name="one", request=request, version="v", created=1.0, ranges={}, phase="done")
+        store(shop).write(replace(done, results={"totals": Result(records=3)}))
+    arguments = ("backfill", "totals", str(shop), "--from", "2026-01-31", "--into", str(shop / "out"), "--name", "one")
+    result = flow(*arguments, "--compare", "--by", "begin,key")
+    assert result.code == 1, result.err
+    assert "totals has 3 records, one has 3; 1 is the same" in result.out, result.out
+    assert all(line in result.out for line in ("  1 different", "  1 only in totals", "  1 only in one"))
+    data = json.loads(flow(*arguments, "--compare", "--format", "jsonl").out)["differences"]["totals"]
+    assert (data["equal"], data["only-left"], data["only-right"]) == (1, 2, 2)
+    assert flow(*arguments).code == 0
+    for more, reason in (
+        (("--compare", "--by", "nothing"), "no result has a column `nothing`"),
+        (("--compare", "--by", "key", "--ignore", "key"), "is in `--by` and in `--ignore`"),
+        (("--by", "key"), "belong to --compare"),
+    ):
+        wrong = flow(*arguments, *more)
+        assert (wrong.code, reason in wrong.err) == (2, True), wrong.err
+
+
+@pytest.mark.parametrize(
+    ("end", "now", "expected"),
+    [(25.0, 99.0, [(0.0, 10.0), (10.0, 20.0), (20.0, 25.0)]), (None, 25.0, [(0.0, 10.0), (10.0, 20.0)]),
+     (20.0, 99.0, [(0.0, 10.0), (10.0, 20.0)])],
+)  # fmt: skip
+def test_slices(end: float | None, now: float, expected: list[tuple[float, float]]) -> None:
+    """The last one ends with the range; without an end, only whole slices count."""
+    assert [(each.begin, each.end) for each in slices(0.0, end, 10.0, now)] == expected
+    with pytest.raises(click.UsageError, match="there is no slice"):
+        slices(0.0, 0.0, 10.0, now)
+
+
+def test_a_range_in_slices(flow: Flow, shop: Path) -> None:  # noqa: F811
+    """Those that were done are omitted, one that fails is reported with its log, and the others go on."""
+    channel = DeltaChannel(shop / ".flow" / "shop" / "topics")
+    channel.topic(TopicPlan("events", "events", "delta", True, (), (), {})).purge((), before=BEGIN.timestamp() + 3600)
+    known = store(shop)
+    for hour in (1, 2):
+        name = f"one.2026-01-31T0{hour}-00-00"
+        with known.owned(name):
+            known.write(
+                Backfill(
+                    name=name, request=Request(streamlet="totals"), version="v", created=1.0, ranges={}, phase="done",
+                    results={"totals": Result(records=hour)},
+                )
+            )  # fmt: skip
+    arguments = ("backfill", "totals", str(shop), "--into", str(shop / "out"), "--every", "1h", "--name", "one")
+    result = flow(*arguments, "--from", "2026-01-31", "--to", "2026-01-31T03:00", "--parallel", "2", "--warm-up", "1m")
+    log = known.state.backfills / "one.2026-01-31T00-00-00.log"
+    assert result.code == 1
+    assert result.out.splitlines() == [
+        "2026-01-31T01:00:00: was done, 1 result",
+        "2026-01-31T02:00:00: was done, 2 results",
+        "2026-01-31T00:00:00: begins",
+        f"2026-01-31T00:00:00: failed with code 1, see {log}",
+    ]
+    assert "a part of the range was deleted" in log.read_text()
+    done = flow(*arguments, "--from", "2026-01-31T01:00", "--to", "2026-01-31T03:00", "--format", "jsonl")
+    assert (done.code, [json.loads(line)["results"] for line in done.out.splitlines()]) == (0, [1, 2])
+    for more in (("--from", "2h"), (), ("--from", "a/1#0")):
+        assert flow(*arguments, *more).code == 2
 
 
 def test_the_list(flow: Flow, shop: Path) -> None:  # noqa: F811

@@ -213,7 +213,7 @@ def test_streamlets_in_a_package_called_cli_are_a_finding(tmp_path: Path) -> Non
 
 def test_formats_have_the_same_names_in_all_commands() -> None:
     """`text` for people, `json` for a document, `jsonl` for a stream; some commands have further ones."""
-    further = {"flow run", "flow graph", "flow verify"}
+    further = {"flow backfill", "flow run", "flow graph", "flow verify"}
 
     def formats(command: click.Command, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         for inner in command.commands.items() if isinstance(command, click.Group) else ():

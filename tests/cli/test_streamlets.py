@@ -141,7 +141,8 @@ def test_the_help_names_the_commands_that_import_modules(flow: Flow, modules: Pa
         file.write("raise RuntimeError('stop here')\n")  # So that no command starts Spark.
     calls = {name: [name] for name in cli_main._COMMANDS if name not in ("lsp", "ui")} | {
         "dead-letters replay": ["dead-letters", "replay"], "topics purge": ["topics", "purge", "readings"],
-        "topics acls": ["topics", "acls"], "manifests": ["manifests", "created"],
+        "topics acls": ["topics", "acls"], "backfill": ["backfill", "mean", "--into", "out"],
+        "manifests": ["manifests", "created"],
         "tail": ["tail", "readings"], "explain": ["explain", "syntax"], "dead-letters": ["dead-letters", "list"],
         "checkpoints": ["checkpoints", "list"],
     }  # fmt: skip

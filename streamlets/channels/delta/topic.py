@@ -25,7 +25,7 @@ from streamlets.channels.base import (
     TopicSummary,
     WrittenBatch,
 )
-from streamlets.channels.delta import inspection, ranges
+from streamlets.channels.delta import finding, inspection
 from streamlets.channels.delta import log as topic_log
 from streamlets.channels.delta.append import DeltaAppender
 from streamlets.channels.delta.clock_steps import ClockSteps
@@ -167,12 +167,12 @@ class DeltaTopic(TopicResource):
 
     @override
     def position_of(self, shown: str) -> Position:
-        return ranges.parsed(self._known(), shown).to_position()
+        return finding.parsed(self._known(), shown).to_position()
 
     @override
     def deleted_since(self, start: float | Position) -> float | None:
         begin = Offset.from_position(start) if isinstance(start, Position) else round(start * 1000)
-        return ranges.deleted_since(self._known(), begin)
+        return finding.deleted_since(self._known(), begin)
 
     @override
     def snapshot(self, directory: Path) -> None:
