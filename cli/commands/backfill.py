@@ -148,6 +148,7 @@ def backfill(
     """
     from streamlets.backfills.comparison import require_comparable
     from streamlets.backfills.model import Request
+    from streamlets.backfills.store import Store
 
     if into is None and topic is None and not compare:
         raise click.UsageError(
@@ -164,7 +165,7 @@ def backfill(
     )  # fmt: skip
     if compare:
         with _reported():
-            require_comparable(plan, request, keys, ignored)
+            require_comparable(plan, Store(state), request, keys, ignored)
     if every is not None:
         _in_slices(state, request, name, every, parallel, again=again, form=form)
     done = _carried_out(plan, state, name or _name(request), request, again=again, master=master,

@@ -75,7 +75,7 @@ def _row(own: Backfill, store: Store) -> tuple[str, ...]:
         own.name,
         _state(own, store),
         request.begin.text if request.begin is not None else "oldest record",
-        request.end.text if request.end is not None else "its begin",
+        request.end.text if request.end is not None else "its start",
         f"{own.records:,}",
         f"{results:,}" if own.phase == "done" else "-",
         request.into or (f"topic {request.topic}" if request.topic else "-"),

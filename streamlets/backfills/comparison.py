@@ -21,11 +21,12 @@ from streamlets.runner.topics import topics_of
 Columns = Sequence[str]
 
 
-def require_comparable(plan: ApplicationPlan, request: Request, by: Columns, ignored: Columns) -> None:
+def require_comparable(plan: ApplicationPlan, store: Store, request: Request, by: Columns, ignored: Columns) -> None:
     """Require that the results of a request can be compared.
 
     Arguments:
         plan: the application.
+        store: its backfills.
         request: the request.
         by: the columns that identify a record.
         ignored: the columns whose values do not matter.
@@ -39,7 +40,13 @@ def require_comparable(plan: ApplicationPlan, request: Request, by: Columns, ign
                 f"`{bound.text}` is a position, but what the application has written is compared by its time",
                 "give times for `--from` and `--to`",
             )
-    contracts = [outlet.contract for outlet in streamlet_of(plan, request.streamlet).outlets]
+    outlets, topics = streamlet_of(plan, request.streamlet).outlets, topics_of(plan, store.state)
+    for outlet in outlets:
+        if not topics[outlet.topic].exists():
+            raise BackfillError(
+                f"the application has no topic `{outlet.topic}` to compare with", "omit `--compare`", refused=False
+            )
+    contracts = [outlet.contract for outlet in outlets]
     known = sorted({field.name for contract in contracts for field in contract.record.fields})
     for column in (*by, *ignored):
         if column not in known:

@@ -131,6 +131,8 @@ def test_a_comparison(flow: Flow, shop: Path) -> None:  # noqa: F811
     data = json.loads(flow(*arguments, "--compare", "--format", "jsonl").out)["differences"]["totals"]
     assert (data["equal"], data["only-left"], data["only-right"]) == (1, 2, 2)
     assert flow(*arguments).code == 0
+    nothing = flow("backfill", "pairs", str(shop), "--compare")
+    assert (nothing.code, "no topic `pairs` to compare with" in nothing.err) == (1, True)
     for more, reason in (
         (("--compare", "--by", "nothing"), "no result has a column `nothing`"),
         (("--compare", "--by", "key", "--ignore", "key"), "is in `--by` and in `--ignore`"),
