@@ -173,7 +173,7 @@ def backfill(
     if done is None:
         fail("the backfill was stopped", "the same command continues")
     found = _compared(plan, state, done, keys, ignored, limit) if compare else {}
-    _report(done, form, found)
+    _report(done, form, found, plan.streamlet(streamlet).dead_letters, Store(state).home(done.name))
     raise SystemExit(0 if all(each.same for each in found.values()) else 1)
 
 
@@ -361,8 +361,16 @@ def _say(form: str) -> Callable[[str], None]:
     return lambda line: click.echo(line, err=form in ("json", "jsonl"))
 
 
-def _report(done: Backfill, form: str, found: Mapping[str, Difference]) -> None:
-    """Print what a backfill has done, and what differs."""
+def _report(done: Backfill, form: str, found: Mapping[str, Difference], letters: str | None, home: Path) -> None:
+    """Print what a backfill has done, and what differs.
+
+    Arguments:
+        done: the backfill.
+        form: the format.
+        found: the differences by topic.
+        letters: the id of the topic for dead letters; None if there is none.
+        home: the directory of the backfill.
+    """
     request = done.request
     if form in ("json", "jsonl"):
         results = {topic: result.records for topic, result in done.results.items()}
@@ -373,7 +381,10 @@ def _report(done: Backfill, form: str, found: Mapping[str, Difference]) -> None:
         return
     target = f" in {request.into}" if request.into else f" in the topic `{request.topic}`" if request.topic else ""
     for topic, result in done.results.items():
-        if result.records or len(done.results) == 1:
+        if topic != letters:
             click.echo(f"{done.name}: {counted(result.records or 0, 'result')} of {topic}{target}")
+        elif result.records:
+            where = target if request.into else f"; `flow dead-letters` shows them with `--state-dir {home}`"
+            click.echo(f"{done.name}: {counted(result.records, 'dead letter')}{where}")
     for topic, difference in found.items():
         print_difference(topic, done.name, difference)

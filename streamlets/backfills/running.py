@@ -151,7 +151,8 @@ class Backfilling:
         results = hand_over(self.store.state, plan, topics, backfill)
         done = replace(self._stored(backfill, "done", results), ended=time.time())
         self.store.write(done)
-        if done.request.into or done.request.topic:
+        letters = plan.streamlets[0].dead_letters
+        if done.request.into or (done.request.topic and not (letters and results[letters].records)):
             self.store.release(done.name)
         return done
 
