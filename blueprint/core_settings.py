@@ -163,9 +163,7 @@ class ClusterSettings:
     shared: tuple[str, ...] | None = setting(
         STRINGS, "The directories that this machine and all executors share.", otherwise="not known"
     )
-    start_timeout: Duration = setting(
-        TIME_LIMIT, "How long a start waits for the master and for executors.", "2 minutes"
-    )
+    start_timeout: Duration = setting(DURATION, "How long a start waits for the master and for executors.", "2 minutes")
     executor_patience: Duration = setting(
         TIME_LIMIT, "How long a batch may wait without any executor before Spark is started again.", "1 minute"
     )
