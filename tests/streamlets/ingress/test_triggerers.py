@@ -314,7 +314,7 @@ def test_http_refuses(config: dict[str, Any], key: str, context: TriggererContex
 
 def test_the_registry_finds_triggerers_by_name_and_by_class() -> None:
     """A name with a dot is a class; what cannot be created or lacks a method is refused."""
-    assert set(TRIGGERERS) == {"cron", "files", "http", "immediate"}
+    assert set(TRIGGERERS) == {"cron", "files", "http", "immediate", "interval"}
     assert isinstance(make_triggerer("streamlets.ingress.triggerers.cron.CronTriggerer"), CronTriggerer)
     for name, message in {
         "crn": "unknown triggerer `crn`",
