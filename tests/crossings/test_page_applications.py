@@ -80,6 +80,7 @@ CLASSES = (
 
 ELSEWHERE = {
     "docs/diagnostics.md": "tests/diagnostics/pages.py",  # the streamlets of the pages of diagnostics
+    "docs/ingress.md": "tests/examples/test_ingress.py",  # runs the five ways, and compares the page with them
     "docs/tutorial.md": "tests/manual/test_tutorial.py",  # follows the page, from `flow new` to the last command
 }
 
