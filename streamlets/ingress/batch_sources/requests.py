@@ -6,12 +6,13 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from streamlets.ingress.batch_sources.tasks import Task
 from streamlets.storage import objects
-from streamlets.storage.damage import damaged
+from streamlets.storage.damage import read_whole
 
 _DIRECTORY = "retries"
 
@@ -61,15 +62,14 @@ def retry_requests(directory: Path) -> Iterator[RetryRequest]:
         DamagedFileError: the file of a request is damaged.
     """
     for path in sorted((directory / _DIRECTORY).glob("*.json")):
-        data = objects.read(path)
-        if data is None:  # it was carried out
-            continue
-        try:
-            content = json.loads(data)
-            payload = base64.b64decode(content["payload"])
-            value = payload if content["encoding"] == "bytes" else json.loads(payload)
-            request = RetryRequest(path, int(content["number"]), value, content["key"])
-        except (ValueError, KeyError, TypeError):
-            remedy = f"delete it, and run `flow tasks retry {directory.name} --task {path.stem}`"
-            raise damaged("a request to repeat a task", path, data, remedy) from None
-        yield request
+        remedy = f"delete it, and run `flow tasks retry {directory.name} --task {path.stem}`"
+        request = read_whole(path, partial(_request, path), "a request to repeat a task", remedy)
+        if request is not None:  # otherwise it was carried out
+            yield request
+
+
+def _request(path: Path, data: bytes) -> RetryRequest:
+    content = json.loads(data)
+    payload = base64.b64decode(content["payload"])
+    value = payload if content["encoding"] == "bytes" else json.loads(payload)
+    return RetryRequest(path, int(content["number"]), value, content["key"])

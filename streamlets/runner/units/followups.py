@@ -33,7 +33,7 @@ from streamlets.runner.events.unit_events import UnitWarned
 from streamlets.runner.units.record_counts import inlets_of, position_of
 from streamlets.storage import objects
 from streamlets.storage.crash import crash_point
-from streamlets.storage.damage import damaged
+from streamlets.storage.damage import read_whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,15 +117,9 @@ class FollowUps:
             return
         committed = checkpoint.committed.positions.values() if checkpoint.committed is not None else ()
         reached = {inlet.name: self._position_in(inlet, committed) for inlet in self._plan.inlets}
-        data = objects.read(self._path(query))
-        done: dict[str, Position | None] = {}
-        try:
-            for name, at in (json.loads(data) if data is not None else {}).items():
-                done[name] = Position(at) if at is not None else None
-        except (ValueError, AttributeError):
-            what = "the list of positions up to which the records of inlets were checked"
-            remedy = "delete it: dead letters of the last batches may be missing, or written twice"
-            raise damaged(what, self._path(query), data or b"", remedy) from None
+        what = "the list of positions up to which the records of inlets were checked"
+        remedy = "delete it: dead letters of the last batches may be missing, or written twice"
+        done = read_whole(self._path(query), _positions, what, remedy) or {}
         for inlet in self._plan.inlets:
             if inlet.name in self._letters and inlet.name not in done:
                 end = self._topics[inlet.topic].end() if inlet.settings.starting == "latest" else None
@@ -315,6 +309,10 @@ def _covers(topic: TopicResource, done: Position | None, start: Position | None)
     if start is None:
         return True
     return done is not None and topic.furthest(done, start) == topic.furthest(done, done)
+
+
+def _positions(data: bytes) -> dict[str, Position | None]:
+    return {name: Position(at) if at is not None else None for name, at in json.loads(data).items()}
 
 
 def _first_line(error: Exception) -> str:
