@@ -89,8 +89,7 @@ class WebhookBatches:
         directory = self._decided(id, batch)
         stored = read_whole(directory / _SENT, int, "the number of records that a server has taken", _REMEDY)
         sent = total = stored or 0
-        _require_whole(directory)  # before anything is sent
-        for start, lines in self._requests(directory, sent):
+        for start, lines in self._requests(_whole_files(directory), sent):
             self._send(lines, start, f"{id}-{batch}", directory)
             crash_point("after-topic-commit")
             total = start + len(lines)
@@ -116,12 +115,12 @@ class WebhookBatches:
         objects.sync_names(self._of_query(id))
         crash_point("after-manifest")
 
-    def _requests(self, directory: Path, start: int) -> Iterator[tuple[int, list[str]]]:
+    def _requests(self, files: Sequence[Path], start: int) -> Iterator[tuple[int, list[str]]]:
         """Yield the records of each request, and the number of its first record in the batch, from a record on."""
         most, limit = int(str(self.query.options["max-records"])), self.query.options["max-bytes"]
         size = limit.bytes if isinstance(limit, MemorySize) else 2**20
         lines, bytes = list[str](), 0
-        for number, line in enumerate(_lines(directory)):
+        for number, line in enumerate(_lines(files)):
             if number < start:
                 continue
             length = len(line.encode()) + 1  # and the comma
@@ -176,27 +175,29 @@ class WebhookBatches:
         return self._of_query(id) / str(batch)
 
 
-def _lines(directory: Path) -> Iterator[str]:
-    """Yield the lines of all files that Spark wrote for a batch, in an order that does not change."""
-    for name in sorted(_read_sizes(directory)):
-        with (directory / _RECORDS / name).open(encoding="utf-8", newline="\n") as text:
+def _lines(files: Sequence[Path]) -> Iterator[str]:
+    """Yield the lines of the files of a batch's records."""
+    for file in files:
+        with file.open(encoding="utf-8", newline="\n") as text:
             for line in text:
                 yield line.rstrip("\n")
 
 
-def _require_whole(directory: Path) -> None:
-    """Require that the files of a batch's records have the sizes that Spark has written.
+def _whole_files(directory: Path) -> list[Path]:
+    """Return the files of a batch's records, in an order that does not change; none if all records were sent.
 
     Raises:
-        DamagedFileError: one has another, or is missing.
+        DamagedFileError: a file is missing, or does not have the size that Spark has written.
     """
-    for name, size in _read_sizes(directory).items():
-        file = directory / _RECORDS / name
+    sizes = _read_sizes(directory)
+    files = {directory / _RECORDS / name: sizes[name] for name in sorted(sizes)}
+    for file, size in files.items():
         if not file.is_file() or file.stat().st_size != size:
             raise DamagedFileError(
                 f"the records of a batch are incomplete: {file} should have {size:,} bytes; restore the file from a "
                 f"backup; otherwise {_REMEDY}"
             )
+    return list(files)
 
 
 def _read_sizes(directory: Path) -> dict[str, int]:

@@ -79,5 +79,5 @@ def test_a_webhook_sends_the_records_of_one_attempt(
         WebhookBatches._stage(batches, rows, "id", 7)
     monkeypatch.undo()
     WebhookBatches._stage(batches, waking(rows, directories[0], b'{"id":0}\n'), "id", 7)
-    lines = list(webhook._lines(batches._decided("id", 7)))
+    lines = list(webhook._lines(webhook._whole_files(batches._decided("id", 7))))
     assert lines == ['{"id":0}', '{"id":1}', '{"id":2}']
