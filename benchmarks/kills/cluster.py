@@ -31,6 +31,7 @@ from tests.cluster import standalone
 
 EXECUTOR, WORKER, RUNNER, COMMIT = "an executor", "a worker", "the runner", "an executor at its commit"
 MASTER, FORGETFUL = "the master", "the master, which forgets its applications"
+IDLE = "the master, which forgets an idle application"
 _COMMIT = (
     "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter.commitTask"
     "(org.apache.hadoop.mapreduce.TaskAttemptContext,org.apache.hadoop.fs.Path)"
@@ -74,14 +75,20 @@ class Cluster(Target):
         self._wrong: list[str] = []
 
     def rounds(self, each: int, kills: int) -> list[str]:
-        """Return as many kills of executors and of workers as `kills`, and half as many of everything else."""
+        """Return as many kills of executors and of workers as `kills`, and half as many of everything else.
+
+        A quarter of the kills of masters are without recovery and without a batch.
+        """
         some = (kills + 1) // 2
-        masters = [MASTER] * ((some + 1) // 2) + [FORGETFUL] * (some // 2)
+        forgetful = some // 2
+        masters = [MASTER] * (some - forgetful) + [FORGETFUL] * (forgetful - forgetful // 2) + [IDLE] * (forgetful // 2)
         return [*[EXECUTOR] * kills, *[WORKER] * kills, *masters, *[RUNNER] * some, *[COMMIT] * some]
 
     def play(self, round: str) -> tuple[bool, str]:
         """Feed, kill while a batch is active, and wait until everything was processed."""
         run = self._running()
+        if round == IDLE:
+            return self._forget_while_idle(run)
         self.ledger.feed(2)
         began = time.monotonic()
         phase = self._active(run)
@@ -161,6 +168,27 @@ class Cluster(Target):
             shutil.rmtree(self.cluster.directory / "recovery")
         self.cluster.start_master()
         return f"{detail}, and started again"
+
+    def _forget_while_idle(self, run: subprocess.Popen[bytes]) -> tuple[bool, str]:
+        """Have a master forget the run after its last record, and feed it when it has executors again by itself."""
+        if problem := self._processed():
+            self._wrong.append(f"before the kill of {IDLE}: {problem}")
+            return False, f"{IDLE}: not idle"
+        ended = self.cluster.executors()
+        self.cluster.kill_master()
+        time.sleep(self.dice.uniform(0, 15))
+        shutil.rmtree(self.cluster.directory / "recovery")
+        self.cluster.start_master()
+        began = time.monotonic()
+        wanted = len(self.cluster.workers)
+        self.ledger.wait_until(
+            run, lambda: len([process for process in self.cluster.executors() if process not in ended]) == wanted
+        )
+        detail = f"executors again after {time.monotonic() - began:.0f} s"
+        self.ledger.feed(2)
+        problem = self._processed()
+        self._wrong += [f"after the kill of {IDLE}: {problem}"] if problem else []
+        return True, f"{IDLE}, {detail}; all processed after {time.monotonic() - began:.0f} s"
 
     def _stop_at_commit(self) -> str:
         """Stop an executor in a commit that the driver has allowed, and let it go on after its work was done again."""

@@ -52,6 +52,7 @@ class Look:
         working: whether a job runs, or waits for executors.
         stopped: whether Spark has stopped itself, as it does if the cluster ends the application.
         master: whether the master answers; None if that is not known.
+        registered: whether the master knows the application; None if that is not known. Only asked without executors.
     """
 
     executors: Mapping[str, Executor] = field(default_factory=dict)
@@ -59,6 +60,7 @@ class Look:
     working: bool = False
     stopped: bool = False
     master: bool | None = None
+    registered: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,8 @@ class ExecutorWatch:
     def _reason_to_give_up(self, seen: Look) -> str:
         if seen.stopped:
             return "Spark has stopped, because the cluster does not run the application"
+        if not seen.executors and seen.registered is False:
+            return "the master of the cluster was started again and does not know the application any more"
         if seen.executors or not seen.working:
             self._idle_since = None
             return ""
@@ -169,7 +173,7 @@ def look_at(session: SparkSession, *, ask_master: bool = True) -> Look:
 
     Arguments:
         session: a session of the Spark.
-        ask_master: whether to connect to the master, which logs each connection.
+        ask_master: whether to connect to the master, which logs each connection, and to ask it if no executor exists.
 
     Raises:
         Exception: its Java process does not answer, for which py4j has several exceptions.
@@ -190,7 +194,47 @@ def look_at(session: SparkSession, *, ask_master: bool = True) -> Look:
             reason = entry.removeReason()
             removed[id] = shortened(str(reason.get())) if reason.isDefined() else ""
     working = bool(session.sparkContext.statusTracker().getActiveJobsIds())
-    return Look(executors, removed, working, master=answers(str(context.master())) if ask_master else None)
+    if not ask_master:
+        return Look(executors, removed, working)
+    master = answers(str(context.master()))
+    known = registered(session) if master and not executors else None
+    return Look(executors, removed, working, master=master, registered=known)
+
+
+def registered(session: SparkSession) -> bool | None:
+    """Return whether a standalone master knows the application; None if no active master answers.
+
+    A master that was started again without recovery does not, and never tells the driver. It is asked as its own page
+    asks it, over the driver's authenticated connections.
+
+    Arguments:
+        session: a session of a Spark on a standalone cluster.
+    """
+    from py4j.protocol import Py4JJavaError
+
+    context: Any = session.sparkContext._jsc.sc()  # noqa: SLF001 - Spark has no public way for Python
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
+    deploy = jvm.org.apache.spark.deploy
+    request = getattr(getattr(deploy, "DeployMessages$RequestMasterState$"), "MODULE$")
+    answer_class = jvm.java.lang.Class.forName("org.apache.spark.deploy.DeployMessages$MasterStateResponse")
+    for host, port in _addresses(str(context.master())):
+        with suppress(Py4JJavaError):  # it does not answer, or another server listens there
+            master = (
+                context.schedulerBackend()
+                .rpcEnv()
+                .setupEndpointRef(jvm.org.apache.spark.rpc.RpcAddress(host, port), "Master")
+            )
+            state = master.askSync(request, jvm.scala.reflect.ClassTag.apply(answer_class))
+            if str(state.status()) == "ALIVE":  # neither a standby nor a master that still recovers
+                return session.sparkContext.applicationId in {str(known.id()) for known in state.activeApps()}
+    return None
+
+
+def _addresses(master: str) -> list[tuple[str, int]]:
+    """Return the addresses of a standalone master, which may be several masters; none of other masters."""
+    match = _STANDALONE.fullmatch(master)
+    addresses = (address.rpartition(":") for address in match["addresses"].split(",")) if match else ()
+    return [(host, int(port)) for host, _, port in addresses if port.isdecimal()]
 
 
 def shortened(reason: str) -> str:
@@ -205,11 +249,9 @@ def answers(master: str) -> bool | None:
     Arguments:
         master: its URL, which may name several masters of which one is active.
     """
-    match = _STANDALONE.fullmatch(master)
-    if match is None:
+    if _STANDALONE.fullmatch(master) is None:
         return None
-    for address in match["addresses"].split(","):
-        host, _, port = address.rpartition(":")
-        with suppress(OSError, ValueError), socket.create_connection((host.strip("[]"), int(port)), _CONNECT):
+    for host, port in _addresses(master):
+        with suppress(OSError), socket.create_connection((host.strip("[]"), port), _CONNECT):
             return True
     return False

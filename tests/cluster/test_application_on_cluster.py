@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.processes import events, killed_at_end, wait_until
 from streamlets.cluster.modules import ARCHIVE
 from streamlets.spark.cluster_settings import COMMAND
 from tests.cluster.standalone import Cluster
@@ -92,10 +93,19 @@ def application(directory: Path) -> Path:
 
 def run(cluster: Cluster, directory: Path, *arguments: str) -> list[dict[str, Any]]:
     """Run the application until it has processed everything, and return the rows of its files, sorted."""
-    environment = os.environ | cluster.environment | {"CLUSTER_SECRET": cluster.settings["spark.authenticate.secret"]}
     command = [_FLOW, "run", "--master", cluster.url, "--available-now", "--format", "lines", *arguments]
-    ended = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True)
+    ended = subprocess.run(command, cwd=directory, env=environment(cluster), capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
+    return rows_in(directory)
+
+
+def environment(cluster: Cluster) -> dict[str, str]:
+    """Return the environment variables of a run on the cluster."""
+    return os.environ | cluster.environment | {"CLUSTER_SECRET": cluster.settings["spark.authenticate.secret"]}
+
+
+def rows_in(directory: Path) -> list[dict[str, Any]]:
+    """Return the rows of the files of the application, sorted."""
     rows = [row for file in (directory / "out").glob("*.parquet") for row in pq.read_table(file).to_pylist()]
     return sorted(rows, key=lambda row: row["n"])
 
@@ -122,6 +132,39 @@ def test_executors_get_modules_and_environment_as_files(cluster: Cluster, tmp_pa
     rows = run(cluster, home, *arguments)
     assert [row["n"] for row in rows] == [*range(40), 90]
     assert rows[-1]["place"] == "changed"
+
+
+def test_an_idle_run_whose_master_has_forgotten_it_has_executors_again(cluster: Cluster, tmp_path: Path) -> None:
+    """Without executors and without a master, an idle run waits, and its status says so. A master that is started again
+    without recovery does not know the application, so Spark is started again, once, before any record comes."""
+    home, out = application(tmp_path / "app"), tmp_path / "run.out"
+    command = [_FLOW, "run", "--master", cluster.url, "--format", "json", "flow.cluster.modules=files"]
+
+    def seen(event: str) -> list[dict[str, Any]]:
+        return [line for line in events(out) if line["event"] == event]
+
+    def executors() -> dict[str, Any]:
+        answer = subprocess.run([_FLOW, "status", "--format", "json"], cwd=home, capture_output=True, text=True)
+        return dict(next(iter(json.loads(answer.stdout)["placed"]["executors"]), {}))
+
+    with out.open("wb") as file:
+        started = subprocess.Popen(command, cwd=home, env=environment(cluster), stdout=file, stderr=file)
+    with killed_at_end(started) as run:
+        wait_until(run, out, lambda: len(rows_in(home)) == 40)
+        cluster.kill_master()
+        for executor in cluster.executors():
+            executor.kill()
+        wait_until(run, out, lambda: any(lost["number"] == 0 for lost in seen("executor-lost")))
+        wait_until(run, out, lambda: bool(seen("master-unreachable")))
+        wait_until(run, out, lambda: None not in (executors()["missing_since"], executors()["master_lost_since"]))
+        joined = len(seen("executors-added"))
+        cluster.start_master()
+        wait_until(run, out, lambda: len(seen("executors-added")) > joined)
+        wait_until(run, out, lambda: executors().get("missing_since", 0.0) is None)
+        (home / "in" / "9.csv").write_text("90\n")
+        wait_until(run, out, lambda: len(rows_in(home)) == 41)
+    assert "does not know the application any more" in out.read_text()
+    assert len(seen("spark-up")) == 2
 
 
 @pytest.mark.full

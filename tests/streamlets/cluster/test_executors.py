@@ -88,6 +88,38 @@ def test_a_spark_that_has_stopped_itself_is_given_up_at_once() -> None:
     assert scene.ends == ["Spark has stopped, because the cluster does not run the application"]
 
 
+def test_an_idle_spark_that_its_master_has_forgotten_is_given_up_at_once() -> None:
+    """No executor can come any more, so nothing is gained by waiting for a batch."""
+    scene = Scene()
+    scene.look(0, ONE)
+    assert scene.look(3, working=False, master=True, registered=False)
+    assert scene.ends == ["the master of the cluster was started again and does not know the application any more"]
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param({"master": False}, id="the master is away"),
+        pytest.param({"master": True, "registered": True}, id="the application waits for a worker"),
+        pytest.param({"master": True, "registered": None}, id="the master recovers"),
+        pytest.param({"master": None}, id="not a standalone cluster"),
+    ],
+)
+def test_an_idle_spark_without_executors_is_kept_while_its_master_may_give_it_some(seen: dict[str, object]) -> None:
+    """Another Spark would wait for the same master, and for the same workers."""
+    scene = Scene()
+    scene.look(0, ONE)
+    for _ in range(100):
+        assert not scene.look(60, working=False, **seen)
+    assert not scene.ends
+
+
+def test_a_forgotten_spark_goes_on_while_it_has_executors() -> None:
+    """They still run tasks, until a worker that has found the new master ends them."""
+    scene = Scene()
+    assert not scene.look(0, ONE, master=True, registered=False)
+
+
 def test_a_master_is_reported_when_it_does_not_answer_and_when_it_does_again() -> None:
     """A cluster whose master is not known has no such reports."""
     scene = Scene()
