@@ -89,6 +89,7 @@ class Page:
             Route(f"{one}/streamlets/{{ref}}/settings", self._answer(_settings)),
             Route(f"{one}/streamlets/{{ref}}/samples", self._answer(_samples)),
             Route(f"{one}/streamlets/{{ref}}/batches", self._answer(_batches)),
+            Route(f"{one}/streamlets/{{ref}}/log", self._answer(_streamlet_log)),
             Route(f"{one}/streamlets/{{ref}}/source", self._answer(_source)),
             Route(f"{one}/streamlets/{{ref}}/tasks", self._answer(_tasks, records=True)),
             Route(f"{one}/logs", self._answer(lambda served, _: streamlet.logs(served))),
@@ -242,6 +243,10 @@ def _samples(served: Served, request: Request) -> Any:
 
 def _batches(served: Served, request: Request) -> Any:
     return streamlet.batches(served, request.path_params["ref"], _number(request, "most", 60, _MOST_BATCHES))
+
+
+def _streamlet_log(served: Served, request: Request) -> Any:
+    return streamlet.log_of(served, request.path_params["ref"])
 
 
 def _source(served: Served, request: Request) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from blueprint.comparison.descriptor import DescribedStreamlet
 from blueprint.quantities import with_singulars
 from streamlets.runner.deployment import described
+from streamlets.runner.events.log_records import records_of
 from streamlets.runner.samples.batches import read_batches
 from streamlets.runner.samples.reading import read_samples
 
@@ -109,6 +110,16 @@ def _summed(time: float, samples: Sequence[Sample]) -> dict[str, Any]:
         "busy": most("busy"), "watermark_delay": most("watermark_delay"), "state_rows": total("state_rows"),
         "batch_seconds": most("batch_seconds"),
     }  # fmt: skip
+
+
+def log_of(served: Served, ref: str) -> dict[str, Any]:
+    """Return the last records about a streamlet in the log of the runner: events and failures in full.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
+    log = _log_files(served).get("run.log")
+    return {"records": records_of(ref, log, _TAIL) if log is not None else []}
 
 
 def logs(served: Served) -> list[dict[str, Any]]:

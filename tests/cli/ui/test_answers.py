@@ -16,6 +16,8 @@ from cli.commands.ui import address_of_editor
 from cli.ui.answers import topic
 from streamlets.ingress.batch_sources.progress import DiscoveryProgress, progress_file, write_progress
 from streamlets.runner.deployment import store_descriptor
+from streamlets.runner.events.log import RunLog
+from streamlets.runner.events.status import UnitId
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.ui.conftest import Visitor, grouped
 from tests.crossings.applications import IMPORTED, KINDS, STATES, Kind, Owner, plan_of, state_of, write
@@ -26,7 +28,8 @@ ANSWERS = (
     "structure", "events", "streamlets/{streamlet}", "streamlets/{streamlet}/settings", "streamlets/nobody",
     "streamlets/{streamlet}/samples", "streamlets/{streamlet}/samples?seconds=86400", "logs",
     "streamlets/{streamlet}/batches", "streamlets/nobody/batches?most=3",
-    "streamlets/{streamlet}/source", "streamlets/nobody/source", "streamlets/{streamlet}/tasks",
+    "streamlets/{streamlet}/log", "streamlets/nobody/log", "streamlets/{streamlet}/source", "streamlets/nobody/source",
+    "streamlets/{streamlet}/tasks",
     "streamlets/{streamlet}/tasks?state=all&count=1",
     "logs/run.log", "logs/nothing.log", "topics", "topics/{topic}", "topics/nothing", "topics/{topic}/records",
     "topics/{topic}/records?containing=1&count=2", "topics/{topic}/records?count=x", "topics/{streamlet}/records",
@@ -93,6 +96,20 @@ def test_a_streamlet_and_a_topic_are_described(tmp_path: Path) -> None:
     records = client.get("/api/applications/plant/topics/out/records?count=2").json()["records"]
     assert records == [{"n": 4}, {"n": 3}]
     assert client.get("/api/applications/plant/topics/out/records?containing=3").json()["records"] == [{"n": 3}]
+
+
+def test_a_streamlet_has_its_records_of_the_log(tmp_path: Path) -> None:
+    """Not those of others, nor of the run; none before the first run."""
+    blueprint = grouped(tmp_path / "plant")
+    STATES["stopped"](blueprint)
+    client = Visitor(blueprint).client
+    assert client.get("/api/applications/plant/streamlets/first/log").json() == {"records": []}
+    log = RunLog(state_of(blueprint).logs / "run.log")
+    log.failure(UnitId("first", "out"), "Traceback ...\nValueError: bad")
+    log.failure(UnitId("second", "out"), "Traceback ...\nValueError: worse")
+    log.close()
+    (record,) = client.get("/api/applications/plant/streamlets/first/log").json()["records"]
+    assert record.endswith(" first.out: the failure in full\nTraceback ...\nValueError: bad")
 
 
 @pytest.mark.spark

@@ -17,6 +17,7 @@ import pytest
 
 from streamlets.runner.deployment import store_descriptor
 from streamlets.runner.events.history import EventHistory
+from streamlets.runner.events.log import RunLog
 from streamlets.runner.events.publisher import Publisher
 from streamlets.runner.events.run_events import RunStarted, StreamletScaled
 from streamlets.runner.events.status import UnitId
@@ -189,6 +190,23 @@ def test_what_happens_is_shown_without_a_reload(visit: Visit, run: FakeRun) -> N
     page.wait_for_selector("main .state:text('running')")
     page.wait_for_selector("svg.bars")
     assert page.evaluate("window.same") is True
+
+
+def test_the_log_of_a_streamlet_follows_what_is_written(visit: Visit, run: FakeRun) -> None:
+    """It is read when it is opened, and again while it is open; text stays text."""
+    log = RunLog(run.state.logs / "run.log")
+    try:
+        log.failure(UNIT, "ValueError: <b>first</b>")
+        page = visit.open(f"/plant/streamlets/{UNIT.streamlet}")
+        page.click("text=The records about this streamlet")
+        page.wait_for_selector("pre:has-text('ValueError: <b>first</b>')")
+        log.failure(UNIT, "ValueError: second")
+        log.failure(UnitId("feed", ""), "ValueError: of another")
+        page.wait_for_selector("pre:has-text('ValueError: second')")
+        assert page.locator("pre:has-text('of another')").count() == 0
+        assert visit.errors == []
+    finally:
+        log.close()
 
 
 def test_an_action_asks_first_and_takes_the_way_of_the_command(visit: Visit, run: FakeRun) -> None:

@@ -11,6 +11,7 @@ import { api, get } from "../server.js";
 import { shown, state } from "../states.js";
 import { eventList } from "./events.js";
 import { sourceView } from "./source.js";
+import { streamletLog } from "./streamlet-log.js";
 import { contractTree } from "./topic.js";
 
 export function streamletView({ live, options, name: ref, address }) {
@@ -20,6 +21,7 @@ export function streamletView({ live, options, name: ref, address }) {
   const described = h("div", {}, h("p", { class: "quiet" }, "Loading ..."));
   const happened = h("section", { class: "card" });
   const source = sourceView({ live, options, ref });
+  const log = streamletLog({ live, ref, address });
 
   function update() {
     const each = live.streamlets[ref];
@@ -115,8 +117,8 @@ export function streamletView({ live, options, name: ref, address }) {
 
   const polling = repeatedly(draw, 10);
   if (live.structure) queueMicrotask(update);
-  return { node: h("div", {}, now_, h("section", { class: "card" }, h("div", { class: "row" }, h("h2", {}, "Over time"), range), charts), source.node, described, happened),
-    update, close: () => { polling.close(); source.close(); } };
+  return { node: h("div", {}, now_, h("section", { class: "card" }, h("div", { class: "row" }, h("h2", {}, "Over time"), range), charts), source.node, described, happened, log.node),
+    update, close: () => { polling.close(); source.close(); log.close(); } };
 }
 
 const CHARTS = [
