@@ -13,7 +13,8 @@ of events has the time of each task. From that the program computes how long 30 
   the partitions of a checkpoint with state are fixed.
 * Each task begins, in the order of the stages, on the core that is free first. Neither disk nor network get slower.
 
-So the figures are bounds of what the division of the work allows, and not a measurement of a cluster.
+So the figures say what the division of the work allows, and are not a measurement of a cluster. The fewer flights are
+measured, the more of the time of a task is what it costs and is multiplied, too: only the ratios then mean something.
 """
 
 from __future__ import annotations
