@@ -77,19 +77,7 @@ def main() -> None:
 
 def spark() -> SparkSession:
     """Return a session on two cores, with the settings of the runner."""
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.driver.memory", "4g")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.streaming.queryEvolution.enableSourceEvolution", "true")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
+    session = start_session(settings={"spark.driver.memory": "4g", "spark.driver.extraJavaOptions": ""})
     return session
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from blueprint.avro.model import Contract, Union
-from blueprint.avro.resolution.planner import resolve_plan
+from blueprint.avro.resolution.planner import IncompatibleError, resolve_plan
 from blueprint.avro.sources.reading import (
     Again,
     FromDefault,
@@ -65,6 +65,50 @@ def resolver(writer: Contract, reader: Contract) -> Callable[[pa.RecordBatch], p
         return pa.RecordBatch.from_arrays([columns.field(i) for i in range(len(read))], schema=read)
 
     return resolve
+
+
+def is_read_by_name(writer: Contract, reader: Contract) -> bool:
+    """Return whether a reader of columns by their names, in any case, gets the records as `resolver` converts them.
+
+    It takes the columns of the reader's fields unchanged, and null for those that the writer does not have.
+
+    Arguments:
+        writer: the contract of the written records.
+        reader: the contract of the reader.
+    """
+    if not (_has_columns(writer) and _has_columns(reader)):
+        return False
+    if writer.fingerprint == reader.fingerprint:
+        return True
+    try:
+        plan = resolve_plan(writer, reader)
+    except IncompatibleError:
+        return False
+    steps, written = _Steps(writer, reader), {field.name: field for field in writer.record.fields}
+    names = {name.lower() for name in written}
+    for field, read in zip(plan.fields, reader.record.fields, strict=True):
+        if isinstance(field, FromDefault):
+            if field.default is not None or field.name.lower() in names:
+                return False
+        elif (
+            field.source != field.name
+            or steps.step(field.plan) is not None
+            or not arrow_type(written[field.source].schema, writer).equals(arrow_type(read.schema, reader))
+        ):
+            return False
+    return True
+
+
+def _has_columns(contract: Contract) -> bool:
+    """Return whether a schema has a column for each field, and no names that differ only in case."""
+    import pyarrow as pa
+
+    def has(kind: pa.DataType) -> bool:
+        inner = [kind.field(number) for number in range(kind.num_fields)]
+        names = {field.name.lower() for field in inner}
+        return not pa.types.is_null(kind) and len(names) == len(inner) and all(has(field.type) for field in inner)
+
+    return has(pa.struct(list(arrow_schema(contract))))
 
 
 class _Steps:

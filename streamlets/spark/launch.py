@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from streamlets.planned.jar import with_planned_jar
 from streamlets.spark.auth_secret import require_secret, secret_settings
 from streamlets.spark.callback_server import open_callback_server
 from streamlets.spark.class_archive import archive_options
@@ -126,7 +127,7 @@ def _settings(plan: SessionPlan) -> dict[str, str]:
         of_cluster = secret_settings(plan.cluster) | environment_settings(plan.cluster.environment)
     settings = defaults(plan, os.cpu_count() or 1, machine_memory()) | of_cluster | dict(plan.settings)
     require_secret(settings)
-    return settings
+    return with_planned_jar(settings)
 
 
 def _silence(context: Any) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.api.building import SOURCE_EVOLUTION
+from streamlets.planned.jar import with_planned_jar
 from streamlets.spark.callback_server import open_callback_server
 from streamlets.spark.class_archive import archive_options
 from streamlets.spark.launch_files import quoted_path
@@ -57,7 +58,8 @@ def start_session(
         java_options = " ".join((_QUICK_JAVA, *map(quoted_path, options)))
         quick = _QUICK | {"spark.driver.extraJavaOptions": java_options}
         builder = SparkSession.builder
-        for key, value in (defaults(plan, 2, 4 * 1024**3) | quick | dict(settings or {})).items():
+        all_settings = defaults(plan, 2, 4 * 1024**3) | quick | dict(settings or {})
+        for key, value in with_planned_jar(all_settings).items():
             builder = builder.config(key, value)
         session = builder.getOrCreate()
     gateway = session.sparkContext._gateway  # noqa: SLF001 - there is no public way

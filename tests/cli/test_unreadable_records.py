@@ -12,7 +12,8 @@ from blueprint.avro.sources.loading import load_contract
 from blueprint.diagnostics import Span
 from streamlets.channels.delta.inspection import contracts
 from streamlets.channels.delta.offsets import Offset
-from streamlets.channels.delta.source import Part, Reading, TopicReader
+from streamlets.channels.delta.planning import Reading
+from streamlets.channels.delta.source import Part, TopicReader
 from streamlets.channels.delta.topic import DeltaTopic, _declared
 from streamlets.channels.unreadable import UnreadableRecordsError
 from streamlets.contract.types import arrow_schema, spark_schema

@@ -59,8 +59,11 @@ class DeltaChannel(Channel):
 
     @override
     def prepare(self, session: SparkSession) -> None:
+        from streamlets.channels.delta.native import KIND, NativePlanner
         from streamlets.channels.delta.source import TopicSource
+        from streamlets.planned.planners import register
 
+        register(session, KIND, NativePlanner)
         session.dataSource.register(TopicSource)  # a child session does not inherit it
 
     @override

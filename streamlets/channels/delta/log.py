@@ -79,7 +79,7 @@ class TopicLog:
     tables: dict[str, Table] = field(default_factory=dict)
     range: TopicRange | None = None
     clock: Callable[[], float] = time.time
-    _directory: object = None
+    _directory: tuple[int, int, int] | None = None
     _marker: object = None
 
     def check(self, start: Offset) -> None:
@@ -116,6 +116,11 @@ class TopicLog:
         directory = objects.identity(self.path)
         if directory is None or directory != self._directory:
             self._directory = directory if self._open_new_tables() and self._settled(directory) else None
+
+    @property
+    def directory(self) -> tuple[int, int, int] | None:
+        """The identity of the topic's directory, which changes with a new table; None if it cannot be relied on yet."""
+        return self._directory
 
     def _open_new_tables(self) -> bool:
         """Open new tables, and return whether every table has its first commit.

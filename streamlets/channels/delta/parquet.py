@@ -19,6 +19,15 @@ class OtherFileError(ValueError):
     """A file is not the one that the log refers to."""
 
 
+def other_size(size: int) -> str:
+    """Return the reason for which a file cannot be read that has another size than the log says.
+
+    Arguments:
+        size: the size in the log, in bytes.
+    """
+    return f"it does not have the {size:,} bytes that were committed"
+
+
 def data_file(table: Path, path: Path, partition: dict[str, str | None] | None = None) -> DataFile:
     """Return a Parquet file of a table, with the record counts of its footer.
 
@@ -96,7 +105,7 @@ def read_rows(
             groups.append(group)
         begins += records
     if Path(path).stat().st_size != size:
-        raise OtherFileError(f"it has not the {size:,} bytes that were committed")
+        raise OtherFileError(other_size(size))
     with pq.ParquetFile(path, memory_map=True) as file:
         present = set(file.schema_arrow.names)
         columns = [name for name in columns if name in present]

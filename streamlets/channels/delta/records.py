@@ -15,7 +15,7 @@ from streamlets.channels.copying import AT_ONCE
 from streamlets.channels.delta.integrity import damaged_file
 from streamlets.channels.delta.log import Slice, TopicLog
 from streamlets.channels.delta.offsets import Offset, Place
-from streamlets.channels.delta.parquet import OtherFileError, read_rows
+from streamlets.channels.delta.parquet import OtherFileError, other_size, read_rows
 from streamlets.channels.delta.table import open_table
 from streamlets.channels.metadata import with_metadata
 from streamlets.channels.records import conversion
@@ -39,7 +39,7 @@ def read_slices(
         TopicDamagedError: a file with records is missing or damaged.
     """
     shapes: dict[str, tuple[list[str], Callable[[pa.RecordBatch], pa.RecordBatch]]] = {}
-    for run in _runs(slices):
+    for run in adjacent(slices):
         piece = run[0]
         if piece.contract not in shapes:
             shapes[piece.contract] = _shape(piece.contract, reader)
@@ -62,10 +62,28 @@ def _rows_of(run: Sequence[Slice], columns: Sequence[str]) -> Iterator[pa.Record
         yield from read_rows(piece.path, piece.size, piece.row_groups, piece.row, count, columns)
     except FileNotFoundError:
         if _is_committed(piece):
-            raise _damaged(run, count, "it does not exist") from None
+            raise damaged_run(run, count, "it does not exist") from None
         raise
     except (pa.ArrowException, OtherFileError, EOFError) as error:
-        raise _damaged(run, count, str(error).partition("\n")[0]) from None
+        raise damaged_run(run, count, str(error).partition("\n")[0]) from None
+
+
+def require_file(run: Sequence[Slice]) -> None:
+    """Require that the file of adjacent slices exists with its size.
+
+    Raises:
+        TopicDamagedError: it is missing, or has another size.
+        FileNotFoundError: the file was removed from the log and deleted.
+    """
+    piece = run[0]
+    try:
+        size = Path(piece.path).stat().st_size
+    except FileNotFoundError:
+        if _is_committed(piece):
+            raise damaged_run(run, sum(member.count for member in run), "it does not exist") from None
+        raise
+    if size != piece.size:
+        raise damaged_run(run, sum(member.count for member in run), other_size(piece.size))
 
 
 def _is_committed(piece: Slice) -> bool:
@@ -73,7 +91,14 @@ def _is_committed(piece: Slice) -> bool:
     return Path(piece.path).relative_to(table).as_posix() in (open_table(table, files=True).files or {})
 
 
-def _damaged(run: Sequence[Slice], count: int, reason: str) -> TopicDamagedError:
+def damaged_run(run: Sequence[Slice], count: int, reason: str) -> TopicDamagedError:
+    """Return the error for slices, adjacent in a file, that cannot be read.
+
+    Arguments:
+        run: the slices.
+        count: the number of their records.
+        reason: why they cannot be read.
+    """
     piece, last = run[0], run[-1]
     commits = (
         f"commit {piece.version}" if piece.version == last.version else f"commits {piece.version} to {last.version}"
@@ -98,7 +123,7 @@ def stretches(log: TopicLog, start: Offset, end: Offset) -> Iterator[Stretch]:
         end: the second offset.
     """
     at = start
-    for run in _runs(log.slices(start, end)):
+    for run in adjacent(log.slices(start, end)):
         contract = parse_contract(run[0].contract)
         table = run[0].table
         pieces = iter(run)
@@ -115,7 +140,7 @@ def stretches(log: TopicLog, start: Offset, end: Offset) -> Iterator[Stretch]:
                 yield Stretch(contract, rows, at.to_position())
 
 
-def _runs(slices: Iterable[Slice]) -> Iterator[list[Slice]]:
+def adjacent(slices: Iterable[Slice]) -> Iterator[list[Slice]]:
     """Yield runs of slices that are adjacent in a file. A compacted file has many commits, and is opened only once."""
     run: list[Slice] = []
     for piece in slices:

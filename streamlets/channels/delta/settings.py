@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from blueprint.quantities import Duration, MemorySize
 from blueprint.setting import Scope, Setting
-from blueprint.setting_types import BOOLEAN, DURATION, SIZE
+from blueprint.setting_types import BOOLEAN, DURATION, SIZE, choice
 
 TIME = Setting(
     "retention.time", DURATION, "How long records are kept at least; for ever if not set.", scope=Scope.TOPIC
@@ -20,7 +20,13 @@ KEEP_UNREAD = Setting(
     scope=Scope.TOPIC,
 )  # fmt: skip
 
-SETTINGS = (TIME, MAX_SIZE, KEEP_UNREAD)
+READER = Setting(
+    "reader", choice("auto", "python"),
+    "What reads the records: Spark's own Parquet reader where it can (`auto`), or Python workers (`python`).", "auto",
+    scope=Scope.TOPIC,
+)  # fmt: skip
+
+SETTINGS = (TIME, MAX_SIZE, KEEP_UNREAD, READER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from streamlets.channels.delta.manifest import STAGED
 from streamlets.channels.delta.offsets import Offset
 from streamlets.channels.delta.ranges import TopicRange
 from streamlets.channels.delta.records import read_slices, stretches
-from streamlets.channels.delta.settings import Retention, retention_of
+from streamlets.channels.delta.settings import READER, Retention, retention_of
 from streamlets.channels.delta.traits import TRAITS
 from streamlets.channels.replays import Replays
 from streamlets.override import override
@@ -100,8 +100,11 @@ class DeltaTopic(TopicResource):
     ) -> DataFrame:
         from pyspark.sql.types import StructField, StructType, _parse_datatype_string
 
-        from streamlets.channels.delta.source import FORMAT, Reading
+        from streamlets.channels.delta import native
+        from streamlets.channels.delta.planning import Reading
+        from streamlets.channels.delta.source import FORMAT
         from streamlets.contract.types import spark_schema
+        from streamlets.planned import planners
 
         schema = spark_schema(inlet.contract)
         if metadata:
@@ -117,7 +120,9 @@ class DeltaTopic(TopicResource):
             inlet=f"{inlet.streamlet}.{inlet.name}",
             declared=_declared(inlet.contract),
         )
-        reader = session.readStream.format(FORMAT).schema(schema).options(**reading.to_options())
+        if planners.is_ready(session) and READER.of(self.plan.options) == "auto" and native.can_read(reading):
+            return planners.read(session, native.KIND, reading.to_json(), schema, name)
+        reader = session.readStream.format(FORMAT).schema(schema).option("reading", reading.to_json())
         return (reader.name(name) if name else reader).load()
 
     @override
