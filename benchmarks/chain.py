@@ -31,6 +31,7 @@ from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.channels.base import Branch, TopicQuery
 from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.testkit.session import start_session
 
 FIELDS: list[dict[str, Any]] = [
     {"name": "id", "type": "long"},
@@ -77,8 +78,7 @@ def main() -> None:
 
 def spark() -> SparkSession:
     """Return a session on two cores, with the settings of the runner."""
-    session = start_session(settings={"spark.driver.memory": "4g", "spark.driver.extraJavaOptions": ""})
-    return session
+    return start_session(settings={"spark.driver.memory": "4g", "spark.driver.extraJavaOptions": ""})
 
 
 def readings(session: SparkSession, rows: int) -> DataFrame:

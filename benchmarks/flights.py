@@ -34,6 +34,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.processes import processor_time
 from blueprint.verification.verify import verify
+from streamlets.cluster import starting
 from streamlets.project.catalog import ProjectCatalog
 from streamlets.runner import run as runner
 from streamlets.runner.events.event import Event
@@ -204,12 +205,12 @@ def ours(spark: Spark, root: Path) -> dict[str, float]:
         working_directory=Path.cwd(),
     ).plan
     assert plan is not None
-    launch.start, start_ = lambda *_: _Lent(spark.session, spark.process), launch.start
+    starting.launch, start_ = lambda *_, **__: _Lent(spark.session, spark.process), starting.launch
     try:
         options = runner.RunOptions(state=StateDirectory(root / "state", plan.name), bounded=True)
         code, _ = runner.run(plan, options, [Watch()])
     finally:
-        launch.start = start_
+        starting.launch = start_
     assert code == 0, code
     return changes
 
@@ -220,6 +221,9 @@ class _Lent(Spark):
     __slots__ = ()
 
     def stop(self, patience: float = 0.0) -> None:
+        """Do nothing: Spark is still needed."""
+
+    def forget(self) -> None:
         """Do nothing: Spark is still needed."""
 
 
