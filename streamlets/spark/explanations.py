@@ -38,11 +38,14 @@ _EXPLANATIONS = (
 )
 
 
-_DISTURBANCES = (_NOT_CONNECTED,)
+# A topic has new records that Spark cannot read by itself; the next start of the query reads them in Python.
+_OTHER_READER = re.compile(r".*which are converted in Python from the next start on")
+
+_DISTURBANCES = (_NOT_CONNECTED, _OTHER_READER)
 
 
 def is_disturbance(cause: str) -> bool:
-    """Return whether a cause is a state of the machine, and neither the code nor the data of the streamlet."""
+    """Return whether a cause is a state of the machine or of the framework, and no fault of the streamlet."""
     first = cause.partition("\n")[0]
     return any(pattern.match(first) for pattern in _DISTURBANCES)
 
