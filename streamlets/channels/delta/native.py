@@ -1,7 +1,7 @@
 """Reading a topic with Spark's own Parquet reader: which records it can read, and the plan of its batches.
 
-Spark reads columns by their names. That is enough for records that were written with the reader's schema, and for those
-of which the reader omits fields, or has optional ones more. All others are converted in Python (`source.py`).
+Spark reads columns by their names. That is enough for records that were written with the reader's schema, and if the
+reader only omits fields, or has further optional ones. All others are converted in Python (`source.py`).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class NativePlanner:
 
 
 def watch_of(log: TopicLog) -> Watch | None:
-    """Return the files that show whether a topic has new commits or tables; None if that cannot be told by them."""
+    """Return the files that show whether a topic has new commits or tables; None if they do not show it yet."""
     if log.directory is None:
         return None
     awaited = tuple(str(commit_path(table.path, table.version + 1)) for table in log.tables.values())

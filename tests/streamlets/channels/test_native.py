@@ -129,7 +129,7 @@ def test_tasks_read_exactly_their_rows(bench: Bench, setting: str) -> None:
 
 @pytest.mark.spark
 def test_a_path_may_have_any_characters(bench: Bench) -> None:
-    """The path of a topic is no URL and no pattern."""
+    """The path of a topic is neither a URL nor a pattern."""
     name = "a b%20c#d?e[1]{2}é"
     add(bench.topic(name), 0, range(5))
     rows = bench.read(inlet(name))
