@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ SOURCES = _HERE / "java"
 SPARK = "4.3."
 """The versions of Spark whose interfaces the sources use."""
 
-_DRIVER, _CLUSTER = "spark.driver.extraClassPath", "spark.jars"
+_CLASS_PATH, _JARS = "SPARK_DIST_CLASSPATH", "spark.jars"
 _TARGET = 8
 _CHANGED = (1980, 1, 1, 0, 0, 0)
 """The time of all entries of the jar, as its bytes must not depend on when it is built."""
@@ -34,20 +35,34 @@ def planned_jar() -> Path | None:
     return JAR if pyspark.__version__.startswith(SPARK) and JAR.is_file() else None
 
 
+@contextmanager
+def planned_class_path() -> Iterator[None]:
+    """Have Spark's launcher add the jar to the class path of the driver until the context is left.
+
+    It is the last entry, so that an archive of Java's classes fits that was made without it (`class_archive.py`).
+    """
+    before, jar = os.environ.get(_CLASS_PATH), planned_jar()
+    if jar is not None:
+        os.environ[_CLASS_PATH] = os.pathsep.join(filter(None, (before, str(jar))))
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[_CLASS_PATH] = before
+        else:
+            os.environ.pop(_CLASS_PATH, None)
+
+
 def with_planned_jar(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return settings of Spark by which the driver, and the executors of a cluster, have the jar.
+    """Return settings of Spark by which the executors of a cluster have the jar.
 
     Arguments:
         settings: the other settings, with `spark.master`.
     """
     jar = planned_jar()
-    if jar is None:
+    if jar is None or settings["spark.master"].startswith("local"):
         return dict(settings)
-    added = {_DRIVER: os.pathsep}
-    if not settings["spark.master"].startswith("local"):
-        added[_CLUSTER] = ","
-    paths = {key: separator.join(filter(None, (settings.get(key), str(jar)))) for key, separator in added.items()}
-    return {**settings, **paths}
+    return {**settings, _JARS: ",".join(filter(None, (settings.get(_JARS), str(jar))))}
 
 
 def build(jar: Path, jvm: Any) -> None:

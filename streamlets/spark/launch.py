@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from streamlets.planned.jar import with_planned_jar
+from streamlets.planned.jar import planned_class_path, with_planned_jar
 from streamlets.spark.auth_secret import require_secret, secret_settings
 from streamlets.spark.callback_server import open_callback_server
 from streamlets.spark.class_archive import archive_options
@@ -85,6 +85,7 @@ def start(
         home = launching.enter_context(without_zip(plan.scratch)) if ours else None
         options = (*archive_options(home, own_options), *java_options)
         launching.enter_context(launch_files(plan.scratch, settings, options))
+        launching.enter_context(planned_class_path())
         gateway = _launch(plan, log4j, mask)
     process: subprocess.Popen[bytes] = gateway.proc
     threading.Thread(target=forward, args=(process.stdout, print_line), name="jvm-output", daemon=True).start()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamlets.api.building import SOURCE_EVOLUTION
-from streamlets.planned.jar import with_planned_jar
+from streamlets.planned.jar import planned_class_path, with_planned_jar
 from streamlets.spark.callback_server import open_callback_server
 from streamlets.spark.class_archive import archive_options
 from streamlets.spark.launch_files import quoted_path
@@ -53,7 +53,7 @@ def start_session(
     log4j.parent.mkdir(parents=True, exist_ok=True)
     log4j.write_text(_LOG, encoding="utf-8")
     plan = SessionPlan("testkit", scratch / "logs", scratch, master, settings=settings or {})
-    with without_zip(scratch) if master.startswith("local") else nullcontext() as home:
+    with without_zip(scratch) if master.startswith("local") else nullcontext() as home, planned_class_path():
         options = (*archive_options(home), f"-Dlog4j2.configurationFile=file:{log4j.absolute()}")
         java_options = " ".join((_QUICK_JAVA, *map(quoted_path, options)))
         quick = _QUICK | {"spark.driver.extraJavaOptions": java_options}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyspark
 import pytest
 
 from streamlets.planned import jar
-from streamlets.planned.jar import JAR, SOURCES, build, planned_jar, with_planned_jar
+from streamlets.planned.jar import JAR, SOURCES, build, planned_class_path, planned_jar, with_planned_jar
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,12 +27,28 @@ def test_the_jar_is_built_from_its_sources(spark: SparkSession, tmp_path: Path) 
     assert {path.stem for path in SOURCES.glob("*.java")} <= {Path(name).stem for name in kept.namelist()}
 
 
-def test_the_driver_has_the_jar_after_the_jars_of_the_user() -> None:
-    """On one machine, the jar is in the class path of the only process; on a cluster, executors get it, too."""
-    assert with_planned_jar({"spark.master": "local[2]"})["spark.driver.extraClassPath"] == str(JAR)
-    own = {"spark.master": "spark://h:7077", "spark.driver.extraClassPath": "/a.jar", "spark.jars": "/b.jar"}
-    settings = with_planned_jar(own)
-    assert settings["spark.driver.extraClassPath"] == os.pathsep.join(("/a.jar", str(JAR)))
+def test_the_driver_has_the_jar_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The jar follows what the user's environment adds to the class path, which is restored."""
+    monkeypatch.setenv("SPARK_DIST_CLASSPATH", "/a.jar")
+    with planned_class_path():
+        assert os.environ["SPARK_DIST_CLASSPATH"] == os.pathsep.join(("/a.jar", str(JAR)))
+    assert os.environ["SPARK_DIST_CLASSPATH"] == "/a.jar"
+    monkeypatch.delenv("SPARK_DIST_CLASSPATH")
+    with planned_class_path():
+        assert os.environ["SPARK_DIST_CLASSPATH"] == str(JAR)
+    assert "SPARK_DIST_CLASSPATH" not in os.environ
+
+
+@pytest.mark.spark
+def test_the_jar_is_the_last_entry(spark: SparkSession) -> None:
+    """So an archive of classes fits that was made without it."""
+    jvm: Any = spark._jvm
+    assert jvm.java.lang.System.getProperty("java.class.path").split(":")[-1] == str(JAR)
+
+
+def test_executors_get_the_jar_after_the_jars_of_the_user() -> None:
+    """On one machine there are no other processes that need it."""
+    settings = with_planned_jar({"spark.master": "spark://h:7077", "spark.jars": "/b.jar"})
     assert settings["spark.jars"] == f"/b.jar,{JAR}"
     assert "spark.jars" not in with_planned_jar({"spark.master": "local[2]"})
 
