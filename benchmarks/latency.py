@@ -167,27 +167,26 @@ class Files:
         writer = rows.writeStream.format("parquet").option("path", str(self.paths[number + 1]))
         return writer.option("checkpointLocation", str(self.root / f"checkpoint{number}"))
 
-    def _commits(self) -> Iterator[tuple[Path, float]]:
+    def _committed(self) -> dict[Path, float]:
+        """Return the files of the third directory, with the times of their commits.
+
+        Each ten batches, a log repeats the files of all before; the time of a file is in the first one.
+        """
+        times: dict[Path, float] = {}
         for log in (self.paths[2] / "_spark_metadata").glob("[0-9]*"):
-            if log.suffix != ".compact":
-                for line in log.read_text().splitlines()[1:]:
-                    yield Path(json.loads(line)["path"].removeprefix("file://")), log.stat().st_mtime
+            for line in log.read_text().splitlines()[1:]:
+                path = Path(json.loads(line)["path"].removeprefix("file://"))
+                times[path] = min(times.get(path, log.stat().st_mtime), log.stat().st_mtime)
+        return times
 
     def count(self) -> int:
         """Return the number of records in the third directory."""
-        return sum(pq.read_metadata(path).num_rows for path in self.paths[2].glob("*.parquet"))
+        return sum(pq.read_metadata(path).num_rows for path in self._committed())
 
     def passed(self) -> Iterator[tuple[int, float]]:
         """Yield the id and the time of each record in the third directory."""
-        times = dict(self._times())
-        for path in self.paths[2].glob("*.parquet"):
-            yield from ((id, times[path.name]) for id in pq.read_table(path).column("id").to_pylist())
-
-    def _times(self) -> Iterator[tuple[str, float]]:
-        """Yield the name of each file with the time of its commit, or of itself if the log was compacted."""
-        for path in self.paths[2].glob("*.parquet"):
-            yield path.name, path.stat().st_mtime
-        yield from ((path.name, at) for path, at in self._commits())
+        for path, at in self._committed().items():
+            yield from ((id, at) for id in pq.read_table(path).column("id").to_pylist())
 
 
 if __name__ == "__main__":
