@@ -1,5 +1,8 @@
 """A pass-through chain of three streamlets over two Delta topics, compared with plain PySpark and Parquet files.
 
+A third side has the first topic fused, and a fourth is the query that one would write by hand for the two streamlets
+before the second topic, with a topic behind it.
+
     python -m benchmarks.chain [ROWS] [--rounds N] [--parts]
 
 Each round runs both, one after the other, in one Spark session. The ratio is that of the best rounds, for the wall
@@ -18,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +35,7 @@ from blueprint.avro.sources.loading import parse_contract
 from blueprint.plan import InletPlan, OutletPlan, TopicPlan
 from streamlets.channels.base import Branch, TopicQuery
 from streamlets.channels.delta.channel import DeltaChannel
+from streamlets.channels.fused import passed_on
 from streamlets.testkit.session import start_session
 
 FIELDS: list[dict[str, Any]] = [
@@ -55,7 +60,7 @@ def main() -> None:
     least: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="chain-") as directory:
         for round_ in range(options.rounds):
-            for name, chain in (("files", files_chain), ("delta", delta_chain)):
+            for name, chain in SIDES.items():
                 root = Path(directory) / f"{name}-{round_}"
                 started, worked = time.perf_counter(), processor_time()
                 stages = chain(session.newSession(), root, options.rows)
@@ -70,9 +75,9 @@ def main() -> None:
                 check(session, root / "out", options.rows)
                 shutil.rmtree(root)
     print(f"\n{options.rows:,} rows, best of {options.rounds}")
-    print(f"wall time: files {best['files']:.2f} s, delta {best['delta']:.2f} s")
-    print(f"CPU time: files {least['files']:.2f} s, delta {least['delta']:.2f} s")
-    print(f"ratio {best['delta'] / best['files']:.2f}, of CPU time {least['delta'] / least['files']:.2f}")
+    for name in SIDES:
+        ratios = f"{best[name] / best['files']:.2f} of files, of CPU time {least[name] / least['files']:.2f}"
+        print(f"{name:5}  wall time {best[name]:.2f} s, CPU time {least[name]:.2f} s; {ratios}")
     session.stop()
 
 
@@ -112,8 +117,12 @@ def files_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
     ]
 
 
-def delta_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
-    """Run the chain over two topics of the delta channel; return the seconds of each stage."""
+def delta_chain(session: SparkSession, root: Path, rows: int, *, first_as: str = "topic") -> list[float]:
+    """Run the chain over two topics of the delta channel; return the seconds of each stage.
+
+    Arguments:
+        first_as: `topic`, `fused` (as `flow.topics.first.durable = false`), or `nothing` (as in a query by hand).
+    """
     channel = DeltaChannel(root / "topics")
     channel.prepare(session)
     first, second = (channel.topic(TopicPlan(n, n, "delta", True, (), (), {})) for n in ("first", "second"))
@@ -129,7 +138,16 @@ def delta_chain(session: SparkSession, root: Path, rows: int) -> list[float]:
         rows: DataFrame = topic.read(session, InletPlan(streamlet, "in", None, CONTRACT, topic.plan.id), name="in")
         return rows
 
+    def head() -> DataFrame:
+        outlet, inlet = OutletPlan("a", "out", None, CONTRACT, "first"), InletPlan("b", "in", None, CONTRACT, "first")
+        return passed_on(readings(session, rows), outlet, inlet) if first_as == "fused" else readings(session, rows)
+
     sink = read(second, "c").writeStream.format("parquet").option("path", str(root / "out"))
+    if first_as != "topic":
+        return [
+            timed(lambda: once(write(head(), "b", second), root / "c0")),
+            timed(lambda: once(sink, root / "c2", bounded=True)),
+        ]
     return [
         timed(lambda: once(write(readings(session, rows), "a", first), root / "c0")),
         timed(lambda: once(write(read(first, "b"), "b", second), root / "c1", bounded=True)),
@@ -165,6 +183,12 @@ def check(session: SparkSession, out: Path, rows: int) -> None:
     assert totals is not None and tuple(totals) == (rows, rows * (rows - 1) // 2), totals
 
 
+SIDES: dict[str, Callable[[SparkSession, Path, int], list[float]]] = {
+    "files": files_chain,
+    "delta": delta_chain,
+    "fused": partial(delta_chain, first_as="fused"),
+    "hand": partial(delta_chain, first_as="nothing"),
+}
 SCHEMA = "id long, src string, ts timestamp, value double"
 
 if __name__ == "__main__":

@@ -184,6 +184,7 @@ class ApplicationSettings:
         "all streamlets, or does neither.",
         "keep",
     )
+    fuse: str = setting(choice("auto", "off"), "Whether topics with `durable = false` are fused if possible.", "auto")
     state_access: Access = setting(_ACCESS, "Who may read the state directory of the application.", "owner")
     metrics: MetricsSettings = section(MetricsSettings)
     telemetry: TelemetrySettings = section(TelemetrySettings)
@@ -341,6 +342,7 @@ class TopicSettings:
 
     channel: str | None = setting(STRING, "The channel that stores the topic.", otherwise="the value of `flow.channel`")
     managed: bool = setting(BOOLEAN, "Whether the application creates the topic.", "true")
+    durable: bool = setting(BOOLEAN, "Whether it stores its records in any case; otherwise it may be fused.", "true")
     name: str | None = setting(STRING, "The topic's name on its channel.", key="topic.name", otherwise="the topic's id")
 
 

@@ -85,6 +85,7 @@ class TopicPlan:
             the default of others. Groups of free-form settings, such as `topic`, are dicts by dotted key.
         channel_options: the settings of the application for the channel, by their keys below `flow.<channel>`.
         location: what distinguishes topics of the same name on the channel, such as the servers; "" for nothing.
+        durable: whether its records must be stored; see `blueprint.fusion`.
     """
 
     id: str
@@ -96,6 +97,7 @@ class TopicPlan:
     options: Mapping[str, object]
     channel_options: Mapping[str, object] = field(default_factory=dict)
     location: str = ""
+    durable: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

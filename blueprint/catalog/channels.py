@@ -25,6 +25,7 @@ class TopicSettings:
         location: see `ChannelTraits.location`, which returns it; "" before that.
         contracts: the known contracts of its ports, for `ChannelTraits.problems`.
         is_read: whether an inlet reads it, for `ChannelTraits.problems`.
+        durable: see `TopicPlan.durable`.
     """
 
     id: str
@@ -36,6 +37,7 @@ class TopicSettings:
     location: str = ""
     contracts: tuple[Contract, ...] = ()
     is_read: bool = False
+    durable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ def _shown(settings: Mapping[str, object], secrets: Secrets) -> dict[str, Json]:
 
 
 def _topic(plan: TopicPlan, secrets: Secrets) -> DescribedTopic:
-    settings: dict[str, object] = {}
+    settings: dict[str, object] = {} if plan.durable else {"durable": False}
     for key, value in plan.options.items():
         inner = value if isinstance(value, dict) else None
         settings |= {key: value} if inner is None else {f"{key}.{name}": setting for name, setting in inner.items()}

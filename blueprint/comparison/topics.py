@@ -87,6 +87,9 @@ def _setting(before: str, now: str, key: str, was: object, value: object) -> Cha
         causes = ("the partitions of a topic cannot be reduced: it would have to be deleted and created again",)
     elif key == "retention.keep-unread" and value is False:
         causes = ("records that a streamlet has not read yet may be deleted",)
+    elif key == "durable":
+        needs = ChangeClass.DRAIN
+        causes = ("whether its producer and its reader are one query changes only between two complete batches",)
     elif key.startswith("retention."):
         causes = ("records beyond the limit are deleted permanently when all known readers have committed them",)
     elif key == "topic.partitions":

@@ -136,6 +136,7 @@ def topic_settings(
         managed=own.managed,
         options=_of_scope(topic, Scope.TOPIC, traits, _TOPIC_GROUP),
         channel_options=_of_scope(_block(flow, channel), Scope.APPLICATION, traits),
+        durable=own.durable,
     )
     location = traits.location(settings) if traits is not None else ""
     return replace(settings, location=location) if location else settings

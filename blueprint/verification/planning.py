@@ -227,4 +227,5 @@ def _topic(settings: TopicSettings, producers: tuple[str, ...], consumers: tuple
         settings.options,
         settings.channel_options,
         settings.location,
+        settings.durable,
     )

@@ -31,6 +31,7 @@ class StreamingWrite:
         retry: the fields of `Retry` that options of the writer set; `flow` settings override them.
         record: the record of the batches that the sink has written; None if there is no such record.
         checkpoint: the absolute path of its checkpoint; None for the usual one, in the state directory.
+        rows: the rows of its only outlet; None if functions compute the rows of the outlets from each batch.
 
     Example:
         `write_stream` and `query` of the logic return it; the trigger of one can be replaced::
@@ -46,6 +47,7 @@ class StreamingWrite:
     retry: Mapping[str, object] = field(default_factory=dict)
     record: BatchRecord | None = None
     checkpoint: Path | None = None
+    rows: DataFrame | None = field(default=None, compare=False, repr=False)
 
 
 def all_rows(rows: DataFrame) -> DataFrame:

@@ -319,7 +319,8 @@ class SparkStreamletLogic(abc.ABC, Generic[StreamletT]):
     ) -> StreamingWrite:
         check_streaming(df, method)
         writer = self.context.ports.write(df, branches, query=query, output_mode=output_mode, trigger=trigger)
-        return self._build.add(StreamingWrite(query, writer, tuple(branches), trigger, author_location()))
+        rows = df if list(branches.values()) == [all_rows] else None
+        return self._build.add(StreamingWrite(query, writer, tuple(branches), trigger, author_location(), rows=rows))
 
     def _port(self, port: object, kind: type[Port], method: str) -> Port:
         shape = self.streamlet.shape

@@ -98,9 +98,11 @@ class Orders:
                 self.upgrade = None
                 supervisor.handle(StopNow(wanted.cause))
             case "pause":
-                return supervisor.pause(wanted.streamlet, wanted.cause) or self._store(wanted.streamlet, wanted.cause)
+                refusal = supervisor.pause(wanted.streamlet, wanted.cause)
+                return refusal or self._store(supervisor.steering.together_with(wanted.streamlet), wanted.cause)
             case "resume":
-                return supervisor.resume(wanted.streamlet, wanted.cause) or self._store(wanted.streamlet, None)
+                refusal = supervisor.resume(wanted.streamlet, wanted.cause)
+                return refusal or self._store(supervisor.steering.together_with(wanted.streamlet), None)
             case "restart":
                 return supervisor.restart(wanted.streamlet, wanted.cause)
             case "scale":
@@ -123,10 +125,10 @@ class Orders:
         as_planned = wanted.replicas == self._planned.get(wanted.streamlet)
         return supervisor.scale(wanted.streamlet, None if as_planned else wanted.replicas, wanted.cause)
 
-    def _store(self, streamlet: str, cause: str | None) -> str:
-        """Store that a streamlet is paused for a cause, or with None that it is not; return no refusal."""
-        others = {ref: why for ref, why in self.paused.items() if ref != streamlet}
-        self.paused = others if cause is None else others | {streamlet: cause}
+    def _store(self, streamlets: tuple[str, ...], cause: str | None) -> str:
+        """Store that streamlets are paused for a cause, or with None that they are not; return no refusal."""
+        others = {ref: why for ref, why in self.paused.items() if ref not in streamlets}
+        self.paused = others if cause is None else others | dict.fromkeys(streamlets, cause)
         write_atomically(self._state.paused_file, json.dumps(self.paused, indent=1) + "\n")
         return ""
 

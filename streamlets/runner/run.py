@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -132,7 +132,7 @@ def run(
     """
     require_kinds(plan)
     share_memory(plan)
-    plan = with_version(plan)
+    plan = with_version(_with_isolation(plan, options.isolation))
     secrets = secrets_of_process(plan, os.environ)
     inbox: Inbox = SimpleQueue()
     supervising = threading.Event()
@@ -183,7 +183,7 @@ def run(
                     resting=orders.paused, report=inbox.put, log=log.failure, print_line=print_line,
                     secrets=secrets,
                 )  # fmt: skip
-                hosts = open_hosts(context, options.isolation or plan.settings.isolation)
+                hosts = open_hosts(context, plan.settings.isolation)
             take_signals()  # Spark has installed its own handler
             try:
                 reason = cause_of_end(inbox, requests=False)
@@ -217,6 +217,11 @@ def run(
             returnable = not orders.upgrade.reset and orders.upgrade.arguments != options.arguments
             write_outcome(options.state, UpgradeOutcome(orders.upgrade.id, options.arguments if returnable else ()))
         return code, Upgrade(orders.upgrade.arguments, os.dup(lock))
+
+
+def _with_isolation(plan: ApplicationPlan, isolation: Isolation | None) -> ApplicationPlan:
+    """Return a plan with the isolation of the command line, if it is given."""
+    return plan if isolation is None else replace(plan, settings=replace(plan.settings, isolation=isolation))
 
 
 def _take_place(plan: ApplicationPlan, state: StateDirectory) -> str:

@@ -24,7 +24,7 @@ class Fatal:
 FATAL = (
     Fatal("StreamletError", "the code requests something impossible"),
     Fatal(
-        "BrokenRowsError",
+        "BrokenRowsError|BROKEN_ROWS",
         "the same batch is replayed with the same rows; send them to the dead letters with `on_invalid`",
     ),
     Fatal(

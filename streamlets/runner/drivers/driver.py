@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blueprint.core_settings import ClusterSettings
+from blueprint.fusion import fusion_of
 from blueprint.plan import ApplicationPlan
 from streamlets.api.hooks import StopCause
 from streamlets.artifacts.connectors import jars_of
@@ -28,6 +29,8 @@ from streamlets.runner.state_directory.directory import StateDirectory
 from streamlets.runner.supervision.facts import Lost, Seen, Unit
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.topics import channels_of, connectors_of
+from streamlets.runner.units.fused_chain import FusedChain, HeadSite
+from streamlets.runner.units.fused_unit import FusableUnit
 from streamlets.runner.units.site import Site, SiteContext
 from streamlets.runner.units.spark_keeper import SparkKeeper
 from streamlets.runner.units.units import QueryUnit, StreamletUnit
@@ -105,16 +108,26 @@ class Driver:
             print_line=context.print_line,
             spark_settings=plan.settings.spark,
         )
-        self._sites = {streamlet.ref: Site(streamlet, shared) for streamlet in plan.streamlets}
-        self._units = tuple(
-            StreamletUnit(UnitId(ref), site, site.plan.settings.retry, self._workers, report, context.log)
-            for ref, site in self._sites.items()
-        )
+        streamlets = {streamlet.ref: streamlet for streamlet in plan.streamlets}
+        chains = [FusedChain(topics, streamlets, shared) for topics in fusion_of(plan).chains]
+        heads = {chain.refs[0]: HeadSite(streamlets[chain.refs[0]], shared, chain) for chain in chains}
+        self._fused_into = {ref: head for head in heads.values() for ref in head.chain.refs[1:]}
+        self._sites = {ref: heads.get(ref) or Site(streamlet, shared) for ref, streamlet in streamlets.items()}
+        self._units = tuple(self._unit(site) for site in self._sites.values())
 
     @property
     def units(self) -> tuple[Unit, ...]:
         """A unit for each streamlet, producers first."""
         return self._units
+
+    def _unit(self, site: Site) -> StreamletUnit:
+        """Return the unit of a streamlet, which may be fused into the query of another one."""
+        id, retry = UnitId(site.plan.ref), site.plan.settings.retry
+        report, log = self._context.report, self._context.log
+        head = self._fused_into.get(id.streamlet)
+        if head is not None:
+            return FusableUnit(id, site, retry, self._workers, report, log, head)
+        return StreamletUnit(id, site, retry, self._workers, report, log)
 
     def query(self, unit: UnitId) -> QueryUnit:
         """Return the unit of a query that an earlier process of this driver had built."""

@@ -24,7 +24,7 @@ RESTING: frozenset[State] = frozenset({"paused", "stopped", "completed", "failed
 RATE_WINDOW = 15.0
 """Seconds over which rates are averaged."""
 
-# The state of a streamlet with several units is the first of these that one of its units is in.
+# The state of a streamlet is the first of these that one of its units is in.
 _MOST_IMPORTANT: tuple[State, ...] = (
     "draining", "failed", "backing-off", "starting", "running", "paused", "stopped", "completed",
 )  # fmt: skip
@@ -36,7 +36,7 @@ class UnitId:
 
     Arguments:
         streamlet: the name of the streamlet.
-        part: the part of the streamlet, such as the name of a query; empty for the streamlet as a whole.
+        part: its part, such as the name of a query; empty for the streamlet as a whole.
     """
 
     streamlet: str
@@ -323,7 +323,7 @@ class RunStatus:
         stopping: whether the run is being drained, or stopped at once.
         without_spark: the streamlets whose Spark is being started.
         scaled: the requested numbers of replicas that differ from the blueprint, by streamlet.
-        executors: the executors of each Spark on a cluster.
+        executors, fused: the executors of each Spark on a cluster, and the streamlets of each fused query.
     """
 
     application: str = ""
@@ -339,6 +339,7 @@ class RunStatus:
     without_spark: frozenset[str] = frozenset()
     scaled: Mapping[str, int] = field(default_factory=dict)
     executors: tuple[Executors, ...] = ()
+    fused: tuple[tuple[str, ...], ...] = ()
 
     @property
     def streamlets(self) -> tuple[StreamletStatus, ...]:
@@ -352,8 +353,8 @@ class RunStatus:
     def health(self) -> str:
         """The state of the run as a whole.
 
-        It is `running`, `degraded` (a streamlet failed for good while the others go on), `draining`, `stopping` (at
-        once) or `ended`; `starting`, `backing-off` or `paused` while no streamlet is shown as running.
+        `running`, `degraded` (a streamlet failed for good), `draining`, `stopping` (at once) or `ended`; `starting`,
+        `backing-off` or `paused` while no streamlet is shown as running.
         """
         if self.ended is not None:
             return "ended"
@@ -372,19 +373,18 @@ class RunStatus:
 
     def streamlet(self, ref: str) -> StreamletStatus:
         """Return the status of a streamlet, which is `starting` as long as nothing is known about it."""
-        return self._streamlet(ref, tuple(unit for id, unit in self.units.items() if id.streamlet == ref))
+        return self._streamlet(ref, tuple(unit for unit in self.units.values() if unit.unit.streamlet == ref))
 
     def _streamlet(self, ref: str, units: tuple[UnitStatus, ...]) -> StreamletStatus:
         shown = min(units, key=lambda unit: _MOST_IMPORTANT.index(unit.state), default=None)
         state: State = shown.state if shown else "starting"
-        waiting = shown.waiting if shown else ""
-        if state == "starting" and ref in self.without_spark:
-            waiting = waiting or "starting Spark"
+        without_spark = state == "starting" and ref in self.without_spark
+        waiting = (shown.waiting if shown else "") or ("starting Spark" if without_spark else "")
         replicas = self.scaled.get(ref)
         if shown is None:
             return StreamletStatus(ref, state, "", units, waiting, replicas=replicas)
-        since, until = shown.waits_since, shown.waits_until
-        return StreamletStatus(ref, state, shown.cause, units, waiting, since, until, replicas)
+        times = shown.waits_since, shown.waits_until
+        return StreamletStatus(ref, state, shown.cause, units, waiting, *times, replicas)
 
 
 def _is_recent(time: float, now: float) -> bool:

@@ -57,6 +57,7 @@ def from_json(data: Mapping[str, Any]) -> RunStatus:
         "order": tuple(streamlet["ref"] for streamlet in data["streamlets"]),
         "units": {unit.unit: unit for unit in units},
         "without_spark": frozenset(data["without_spark"]),
+        "fused": tuple(map(tuple, data.get("fused", ()))),
         "executors": tuple(_executors_from_json(executors) for executors in data.get("executors", ())),
     }
     return RunStatus(**_present(RunStatus, data) | derived)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from streamlets.runner.events.event import Event
+from streamlets.runner.events.fusion_events import StreamletsFused
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.supervision.roster import Roster
 from streamlets.runner.supervision.watched import FINAL, Watched
@@ -19,17 +21,34 @@ class Steering:
     def __init__(self, roster: Roster, drain_within: float | None) -> None:
         self._roster = roster
         self._drain_within = drain_within
+        self._fused: dict[str, tuple[str, ...]] = {}  # the streamlets of its fused query, by streamlet
+
+    def together_with(self, streamlet: str) -> tuple[str, ...]:
+        """Return the streamlets that are paused, resumed, restarted and scaled together with one, which is among them.
+
+        These are the streamlets of one fused query.
+        """
+        return self._fused.get(streamlet, (streamlet,))
+
+    def seen(self, event: Event) -> None:
+        """Take the event that streamlets are fused; if one of them is paused, all of them are."""
+        if not isinstance(event, StreamletsFused):
+            return
+        self._fused |= dict.fromkeys(event.streamlets, event.streamlets)
+        paused = next((unit for unit in self._units(event.streamlets[0]) if _is_paused(unit)), None)
+        if paused is not None and not self._roster.ending:
+            self.pause(event.streamlets[0], paused.cause or paused.because)
 
     def pause(self, streamlet: str, cause: str) -> str:
         """Drain a streamlet's queries and keep them stopped until it is resumed."""
         if refusal := self._refusal(streamlet):
             return refusal
-        units = self._roster.of(streamlet)
+        units = self._units(streamlet)
         active = [watched for watched in units if watched.state not in FINAL and watched.then != "stop"]
         for watched in active:
-            watched.then, watched.because = "pause", cause
+            watched.then, watched.because = "pause", self._cause(watched, streamlet, cause)
             if not watched.launched:
-                watched.pause(cause)
+                watched.pause(watched.because)
             elif watched.up:
                 self.drain(watched)
         ended = units[0].state if units[0].state in FINAL else "been stopped"
@@ -39,9 +58,9 @@ class Steering:
         """Start a paused streamlet again."""
         if refusal := self._refusal(streamlet):
             return refusal
-        paused = [watched for watched in self._roster.of(streamlet) if _is_paused(watched)]
+        paused = [watched for watched in self._units(streamlet) if _is_paused(watched)]
         for watched in paused:
-            self._restart(watched, cause)
+            self._restart(watched, self._cause(watched, streamlet, cause))
         return "" if paused else f"`{streamlet}` is not paused"
 
     def restart(self, streamlet: str, cause: str) -> str:
@@ -51,11 +70,11 @@ class Steering:
         """
         if refusal := self._refusal(streamlet):
             return refusal
-        units = self._roster.of(streamlet)
+        units = self._units(streamlet)
         if any(map(_is_paused, units)):
             return f"`{streamlet}` is paused: resume it"
         for watched in units:
-            self._restart(watched, cause)
+            self._restart(watched, self._cause(watched, streamlet, cause))
         return ""
 
     def scale(self, streamlet: str, replicas: int | None, cause: str) -> str:
@@ -68,7 +87,7 @@ class Steering:
         """
         if refusal := self._refusal(streamlet):
             return refusal
-        units = self._roster.of(streamlet)
+        units = self._units(streamlet)
         scalable = [watched for watched in units if not watched.unit.unscalable]
         if not scalable:
             return f"`{streamlet}` has no replicas: {units[0].unit.unscalable}"
@@ -78,7 +97,7 @@ class Steering:
             watched.replicas = replicas
             if watched.state in FINAL or _is_paused(watched) or watched.then == "stop":
                 continue
-            self._restart(watched, cause)
+            self._restart(watched, self._cause(watched, streamlet, cause))
         return ""
 
     def stop(self, unit: UnitId, cause: str) -> str:
@@ -88,6 +107,9 @@ class Steering:
         """
         if refusal := self._refusal(unit.streamlet):
             return refusal
+        if unit.streamlet in self._fused:
+            others = ", ".join(f"`{ref}`" for ref in self._fused[unit.streamlet] if ref != unit.streamlet)
+            return f"`{unit}` is one query with {others}: pause them instead"
         watched = self._roster.find(unit)
         if watched is None:
             units = self._roster.of(unit.streamlet)
@@ -120,6 +142,16 @@ class Steering:
     def drain(self, watched: Watched) -> None:
         """Drain a running unit that is to be paused or restarted."""
         watched.drain_for_request(self._drain_within)
+
+    def _units(self, streamlet: str) -> list[Watched]:
+        """Return the units of a streamlet, its own first, and of those that are one query with it."""
+        others = [ref for ref in self.together_with(streamlet) if ref != streamlet]
+        return [watched for ref in (streamlet, *others) for watched in self._roster.of(ref)]
+
+    @staticmethod
+    def _cause(watched: Watched, streamlet: str, cause: str) -> str:
+        """Return the cause of a request about a streamlet for a unit, which may be of one that is fused with it."""
+        return cause if watched.unit.id.streamlet == streamlet else f"{cause}; it is one query with {streamlet}"
 
     def _refusal(self, streamlet: str) -> str:
         if not self._roster.of(streamlet):

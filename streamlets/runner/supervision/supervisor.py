@@ -35,10 +35,9 @@ from streamlets.runner.supervision.watched import Watched
 from streamlets.spark.failure import Failure
 
 _UNEXPECTED_END = "it ended without a request to stop"
-# A query that has not ended so many seconds after an immediate stop never will: it ends with Spark.
+# A query that has not ended so many seconds after an immediate stop ends with Spark.
 _STOP_PATIENCE = 10.0
-# For so many seconds a drain waits for producers before it drains their consumers, which then still read the last
-# records. After that, all are drained: a chain would otherwise take as long as the sum of its running batches.
+# So many seconds after its start, a drain no longer waits for producers, whose last records their consumers read.
 _PRODUCERS_FIRST = 2.0
 # Failures within so many seconds of each other may have one cause.
 _TOGETHER = 1.0
@@ -52,14 +51,14 @@ class Supervisor:
         dependencies: what streamlets require of each other at their start and at their end.
         environment: clocks, randomness, and where the events go.
         in_order: for a bounded run: start a streamlet only once its producers have ended, whatever its inlets require,
-            and let a unit fail for good that fails again and again without progress. Otherwise only settings limit
-            restarts.
+            and let a unit fail for good that fails again without progress. Otherwise only settings limit restarts.
         drain_within: seconds after which a drain becomes a stop at once; None for never.
         fail_fast: drain the run as soon as one unit has failed for good.
         paused: the streamlets that stay stopped until they are resumed, with the cause.
 
     Attributes:
         deadlock: why the run is ended because no unit could start any more, see `Roster.deadlock`; empty if it is not.
+        steering: which streamlets are paused and restarted together.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class Supervisor:
         paused: Mapping[str, str] | None = None,
     ) -> None:
         self._roster = Roster(units, dependencies, environment, in_order=in_order)
-        self._steering = Steering(self._roster, drain_within)
+        self.steering = Steering(self._roster, drain_within)
         self._interruptions = Interruptions(environment)
         self._in_order = in_order
         self._environment = environment
@@ -187,28 +186,29 @@ class Supervisor:
             case Seen(event):
                 self._emit(event)
                 self._interruptions.seen(event)
+                self.steering.seen(event)
 
     def pause(self, streamlet: str, cause: str) -> str:
         """Drain a streamlet's queries and keep them stopped until it is resumed; return the reason for a refusal."""
-        refusal = self._steering.pause(streamlet, cause)
+        refusal = self.steering.pause(streamlet, cause)
         self._release()
         return refusal
 
     def resume(self, streamlet: str, cause: str) -> str:
         """Start a paused streamlet again; return the reason for a refusal."""
-        refusal = self._steering.resume(streamlet, cause)
+        refusal = self.steering.resume(streamlet, cause)
         self._release()
         return refusal
 
     def restart(self, streamlet: str, cause: str) -> str:
         """Drain a streamlet's queries and start them again, see `Steering.restart`; return the reason for a refusal."""
-        refusal = self._steering.restart(streamlet, cause)
+        refusal = self.steering.restart(streamlet, cause)
         self._release()
         return refusal
 
     def scale(self, streamlet: str, replicas: int | None, cause: str) -> str:
         """Give a streamlet a number of replicas, see `Steering.scale`; return the reason for a refusal."""
-        refusal = self._steering.scale(streamlet, replicas, cause)
+        refusal = self.steering.scale(streamlet, replicas, cause)
         if not refusal:
             self._emit(StreamletScaled(self._clock(), streamlet, replicas, cause))
         self._release()
@@ -216,13 +216,13 @@ class Supervisor:
 
     def stop_query(self, unit: UnitId, cause: str) -> str:
         """Drain one query and keep it stopped, see `Steering.stop`; return the reason for a refusal."""
-        refusal = self._steering.stop(unit, cause)
+        refusal = self.steering.stop(unit, cause)
         self._release()
         return refusal
 
     def clock_set_back(self, seconds: float) -> None:
         """Restart the running units whose next batch would be late because the wall clock was set back."""
-        self._steering.restart_triggered(f"the clock was set back by {seconds:.0f} s")
+        self.steering.restart_triggered(f"the clock was set back by {seconds:.0f} s")
 
     def _current(self, unit: UnitId, run: int) -> Watched | None:
         watched = self._roster.find(unit)
@@ -250,7 +250,7 @@ class Supervisor:
         if self.ending:
             self._drain()
         elif watched.then is not None:
-            self._steering.drain(watched)
+            self.steering.drain(watched)
         else:
             self._let_finish(watched)
 
@@ -260,7 +260,7 @@ class Supervisor:
             return
         runs = self._roster.final_runs(watched)
         if runs is not None and watched.reads_to is None:
-            self._steering.finish(watched, "its producers have ended")
+            self.steering.finish(watched, "its producers have ended")
 
     def _became(self, watched: Watched, parts: tuple[Unit, ...]) -> None:
         now, replicas = self._timer(), watched.replicas

@@ -89,7 +89,7 @@ class TopicBinding:
                 "write each outlet in a query of its own with `write_stream`"
             )
         channel, dead_letters = self.channels[channels[0]], self._dead_letters(joined)
-        target = TopicQuery(streamlet=self.plan.ref, name=query, version=self.plan.version, on_batch=self.on_batch)
+        target = self._target(query)
         if not real_time:
             return channel.writer(rows, joined, dead_letters, target).outputMode(output_mode)
         if not channel.traits.real_time:
@@ -119,6 +119,10 @@ class TopicBinding:
     def checkpoint_dir(self, name: str) -> str:
         """Return the directory of a query's checkpoint."""
         return str(self.checkpoints / self.plan.ref / name)
+
+    def _target(self, query: str) -> TopicQuery:
+        """Return the query as channels know it."""
+        return TopicQuery(streamlet=self.plan.ref, name=query, version=self.plan.version, on_batch=self.on_batch)
 
     def _parts(
         self, branch: Branch[TopicResource], written: Collection[str], query: str, *, real_time: bool

@@ -24,11 +24,12 @@ from streamlets.runner.checkpoints.compatibility import (
     require_same_logic,
     store_windows,
 )
+from streamlets.runner.checkpoints.fused_queries import FusedQuery, require_topology
 from streamlets.runner.checkpoints.repair import repair, require_complete
 from streamlets.runner.checkpoints.watermark import BATCHES_WITHOUT_ROWS, with_batch_after_watermark
 from streamlets.runner.events.record_events import RecordsLate
 from streamlets.runner.events.status import UnitId
-from streamlets.runner.events.unit_events import CheckpointRepaired, UnitWarned
+from streamlets.runner.events.unit_events import CheckpointRepaired, UnitProgressed, UnitWarned
 from streamlets.runner.hosts import Log
 from streamlets.runner.state_directory.checkpoint_links import link_checkpoint
 from streamlets.runner.supervision.facts import Fact, Seen
@@ -131,7 +132,7 @@ class Site:
             context.application,
             context.topics,
             context.checkpoints,
-            self._session,
+            lambda: self.session,
             lambda event: context.report(Seen(event)),
         )
 
@@ -154,12 +155,12 @@ class Site:
             if self._context is None or spark is not self._spark or built_for != self._built_for:
                 lost = self._spark is not None and spark is not self._spark
                 self.logic.close(StopCause("failed", "Spark has exited") if lost else StopCause("stopped"))
-                binding = self._binding(spark, self._scaled(replicas), last=last)
+                binding = self.binding(spark, self._scaled(replicas), last=last)
                 self._context, self._spark, self._built_for = context_of(binding), spark, built_for
             context = self._context
             self._activate(context.session)
             with _stopping_new_queries_on_failure(context.session):
-                built = self.logic.opened(unit, lambda: self._create_logic(context)).build()
+                built = self.logic.opened(unit, lambda: self.create_logic(context)).build()
                 require_supported_triggers(built)
                 return built
 
@@ -205,6 +206,14 @@ class Site:
         with self._written_lock:
             return self._written.pop((query, batch), None)
 
+    def fused_into(self, write: StreamingWrite) -> FusedQuery:
+        """Return the queries and topics that are fused into a query, none in general; see `fused_chain.py`."""
+        return FusedQuery()
+
+    def shared(self, progress: UnitProgressed, report: Mapping[str, Any], executions: int) -> UnitProgressed:
+        """Return the progress of a query without the part of the streamlets that are fused into it."""
+        return progress
+
     def backlog(self, report: Mapping[str, Any]) -> dict[str, int]:
         """Return the number of records not yet read by inlet, from the positions in a progress report."""
         return backlog(report, self.plan.inlets, self._site.topics)
@@ -237,6 +246,7 @@ class Site:
             self._site.report(Seen(repaired))
         require_complete(directory, drops_known_batches(write, self.plan.ref, channels))
         checkpoint = read_checkpoint(directory)
+        require_topology(checkpoint, self.fused_into(write), may_have_written(write, self.plan.ref, channels))
         batches_without_rows = session.conf.get(BATCHES_WITHOUT_ROWS, "true") == "true"
         if batches_without_rows and not isinstance(trigger, RealTime):
             checkpoint = with_batch_after_watermark(checkpoint, time.time())
@@ -263,7 +273,13 @@ class Site:
             self._warned.add((unit, what))
             self._site.report(Seen(UnitWarned(time.time(), unit, what)))
 
-    def _create_logic(self, context: SparkStreamletContext) -> Logic:
+    def create_logic(self, context: SparkStreamletContext) -> Logic:
+        """Create the streamlet's logic in a context.
+
+        Raises:
+            LoadError: its class is no longer what was verified.
+            BaseException: the author's code failed.
+        """
         from streamlets.api.streamlet import SparkStreamlet
         from streamlets.project.loading import StreamletNotLoadedError, streamlet_of
         from streamlets.project.modules import project_at
@@ -276,7 +292,9 @@ class Site:
             raise LoadError(f"the class `{self.plan.class_name}` is no longer a `SparkStreamlet`")
         return streamlet.create_logic(context)
 
-    def _session(self) -> SparkSession:
+    @property
+    def session(self) -> SparkSession:
+        """The session of its queries."""
         assert self._context is not None, "a batch belongs to a query that was built"
         return self._context.session
 
@@ -290,7 +308,8 @@ class Site:
         own = self.plan.settings
         return self.plan if replicas is None else replace(self.plan, settings=replace(own, replicas=replicas))
 
-    def _binding(self, spark: Spark, plan: StreamletPlan, *, last: bool) -> TopicBinding:
+    def binding(self, spark: Spark, plan: StreamletPlan, *, last: bool = False) -> TopicBinding:
+        """Return the ports of the streamlet on a new session of Spark."""
         own = plan.settings
         settings = session_settings(own.replicas, self._site.spark_settings) | dict(own.spark)
         if not own.source_evolution:
@@ -306,12 +325,13 @@ class Site:
             topics=self._site.topics,
             channels=self._site.channels,
             checkpoints=self._site.checkpoints,
-            on_batch=self._on_batch,
+            on_batch=self.take_batch,
             real_time=not (self._site.bounded or last),
             print_line=self._site.print_line,
         )
 
-    def _on_batch(self, written: BatchWritten) -> None:
+    def take_batch(self, written: BatchWritten) -> None:
+        """Keep the report of a channel or a sink about a batch until it is requested."""
         with self._written_lock:
             self._written[written.query, written.batch] = written
             while len(self._written) > _KEPT_BATCHES:

@@ -217,7 +217,7 @@ class _SparkUnit:
         late = self._site.records_late(report, self.id, now, written.executions)
         if late is not None:
             self._report(Seen(late))
-        self._report(Progressed(run, event))
+        self._report(Progressed(run, self._site.shared(event, report, written.executions)))
         self._site.followups.batch(name, report)
 
     def _over(self, run_id: str, run: int, text: str | None) -> None:

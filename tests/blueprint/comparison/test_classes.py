@@ -372,6 +372,7 @@ NOT_COMPARED = {
     ApplicationSettings: {
         "channel": "the channel of a topic, which is compared",
         "isolation": "which processes run the streamlets; records and state do not depend on it",
+        "fuse": "which topics are stored, which each start decides between two complete batches",
         "resources": "what a run creates and deletes, which each start decides",
         "state_access": "who may read the state directory",
         "metrics": "where a run serves its metrics",

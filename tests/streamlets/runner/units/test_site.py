@@ -26,7 +26,7 @@ def test_a_site_keeps_a_limited_number_of_written_batches(tmp_path: Path) -> Non
     )  # fmt: skip
     site = Site(plan, context)
     for batch in range(10_000):
-        site._on_batch(BatchWritten("s", "out", batch, {"out": batch}))
+        site.take_batch(BatchWritten("s", "out", batch, {"out": batch}))
     last = site.written("out", 9999)
     assert last is not None
     assert last.rows == {"out": 9999}

@@ -1,0 +1,102 @@
+"""The application of the runner's tests with a topic that is fused, and stored again, between kills.
+
+Each run fuses the topic `numbers` or stores it, by chance. A run that may not change it yet, as a batch is not finished,
+is repeated as the run before.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchmarks.kills.ledger import Ledger, Topics, expected
+
+NOT_FINISHED = "is not finished, and was begun with"
+
+
+class FusedLedger(Ledger):
+    """The application; its first two streamlets are one query in runs with `fuse`.
+
+    Arguments:
+        directory: the directory.
+        options: additional options of `flow run`, for every run.
+
+    Attributes:
+        fuse: whether the next run fuses the topic.
+    """
+
+    topics: ClassVar[tuple[str, ...]] = ("doubled", "sums")
+
+    def __init__(self, directory: Path, options: Sequence[str] = ()) -> None:
+        super().__init__(directory, options=options)
+        self.fuse = True
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Settings of streamlets, without those by which an inlet needs a stored topic."""
+        return {key: value for key, value in super().settings.items() if key != "double.inlets.in.max-records"}
+
+    def command(self, *, bounded: bool = True, more: Sequence[str] = ()) -> list[str]:
+        """Return the command of a run, which may fuse the topic."""
+        fuse = ("flow.topics.numbers.durable=false", f"flow.fuse={'auto' if self.fuse else 'off'}")
+        return [*super().command(bounded=bounded, more=more), *fuse, "--allow", "drain"]
+
+    def start(self, crash_at: str = "", *, bounded: bool = True, more: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+        """Start a run, which stores the topic although it may not yet as the run before if that is necessary."""
+        return super().start(crash_at, bounded=bounded, more=more)
+
+    def fused(self) -> bool:
+        """Return whether the topic was fused in the current or last run."""
+        return any(event["event"] == "streamlets-fused" for event in self.run_events())
+
+    def refused(self) -> bool:
+        """Return whether a query of the current or last run had to finish its batch as it was begun."""
+        return any(NOT_FINISHED in str(event.get("cause")) for event in self.run_events())
+
+
+class Fused(Topics):
+    """The application, which fuses a topic or stores it, by chance."""
+
+    ledger: FusedLedger
+
+    def applications(self, options: Sequence[str]) -> tuple[Ledger, Ledger]:
+        """Return the application that is killed, and the undisturbed one."""
+        disturbed, undisturbed = self.directory / "disturbed", self.directory / "undisturbed"
+        return FusedLedger(disturbed, options), FusedLedger(undisturbed, options)
+
+    def play(self, round: str) -> tuple[bool, str]:
+        """Kill the application once, fused or not."""
+        self.ledger.fuse = self.dice.random() < 0.5
+        try:
+            hit, what = super().play(round)
+        except RuntimeError:
+            if not self.ledger.refused():
+                raise
+            self.ledger.fuse = not self.ledger.fuse
+            self.ledger.require_success(self.ledger.run())
+            return False, "finished a batch as it was begun"
+        kinds: Counter[str] = Counter(self.memory.get("kinds", {}))
+        kinds["fused" if self.ledger.fused() else "stored"] += hit
+        self.memory["kinds"] = dict(kinds)
+        return hit, f"{what} ({'fused' if self.ledger.fused() else 'stored'})"
+
+    def finish(self) -> None:
+        """Finish a batch as it was begun."""
+        print("kills:", self.memory.get("kinds"))
+        for fuse in (True, False, True):
+            self.ledger.fuse = fuse
+            self.ledger.run()
+
+    def expected(self) -> dict[str, Any]:
+        """Return the content that is known from the fed records, without the topic that may be fused."""
+        return {name: rows for name, rows in expected(self.ledger.files).items() if name != "numbers"}
+
+
+def a_round(target: Fused, round: str, dice: random.Random) -> str:
+    """Repeat a round until its kill hits; return what it hit."""
+    hit, what = target.play(round)
+    return what if hit else a_round(target, round, dice)
