@@ -26,6 +26,7 @@ from benchmarks.kills.channels import Channel, Redis
 from benchmarks.kills.cluster import Cluster
 from benchmarks.kills.drains import Drains
 from benchmarks.kills.finite import Finite
+from benchmarks.kills.fused import Fused
 from benchmarks.kills.harness import Journal, kill_repeatedly, kinds
 from benchmarks.kills.java import Java
 from benchmarks.kills.kafka import Deduplicated, Kafka
@@ -56,6 +57,7 @@ TARGETS: dict[str, Callable[..., Target]] = {
     "batch-source": BatchSource,
     "source-files": SourceFiles,
     "drains": Drains,
+    "fused": Fused,
     "replicas": Replicas,
     "replicas-kafka": ReplicasOnKafka,
     "finite": Finite,

@@ -1,14 +1,11 @@
 """The application of the runner's tests with a topic that is fused, and stored again, between kills.
 
-Each run fuses the topic `numbers` or stores it, by chance. A run that may not change it yet, as a batch is not finished,
-is repeated as the run before.
+Each run fuses the topic `numbers` or stores it, by chance. A run that is refused, because a batch must be finished as
+it was begun, is repeated like the run before.
 """
 
 from __future__ import annotations
 
-import random
-import subprocess
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -45,10 +42,6 @@ class FusedLedger(Ledger):
         fuse = ("flow.topics.numbers.durable=false", f"flow.fuse={'auto' if self.fuse else 'off'}")
         return [*super().command(bounded=bounded, more=more), *fuse, "--allow", "drain"]
 
-    def start(self, crash_at: str = "", *, bounded: bool = True, more: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-        """Start a run, which stores the topic although it may not yet as the run before if that is necessary."""
-        return super().start(crash_at, bounded=bounded, more=more)
-
     def fused(self) -> bool:
         """Return whether the topic was fused in the current or last run."""
         return any(event["event"] == "streamlets-fused" for event in self.run_events())
@@ -79,14 +72,13 @@ class Fused(Topics):
             self.ledger.fuse = not self.ledger.fuse
             self.ledger.require_success(self.ledger.run())
             return False, "finished a batch as it was begun"
-        kinds: Counter[str] = Counter(self.memory.get("kinds", {}))
-        kinds["fused" if self.ledger.fused() else "stored"] += hit
-        self.memory["kinds"] = dict(kinds)
-        return hit, f"{what} ({'fused' if self.ledger.fused() else 'stored'})"
+        kind = "fused" if self.ledger.fused() else "stored"
+        self.memory[kind] = self.memory.get(kind, 0) + hit
+        return hit, f"{what}, {kind}"
 
     def finish(self) -> None:
-        """Finish a batch as it was begun."""
-        print("kills:", self.memory.get("kinds"))
+        """Finish a batch as it was begun, and change to stored and to fused once more."""
+        print(f"kills while fused {self.memory.get('fused', 0)}, while stored {self.memory.get('stored', 0)}")
         for fuse in (True, False, True):
             self.ledger.fuse = fuse
             self.ledger.run()
@@ -94,9 +86,3 @@ class Fused(Topics):
     def expected(self) -> dict[str, Any]:
         """Return the content that is known from the fed records, without the topic that may be fused."""
         return {name: rows for name, rows in expected(self.ledger.files).items() if name != "numbers"}
-
-
-def a_round(target: Fused, round: str, dice: random.Random) -> str:
-    """Repeat a round until its kill hits; return what it hit."""
-    hit, what = target.play(round)
-    return what if hit else a_round(target, round, dice)

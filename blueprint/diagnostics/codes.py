@@ -69,6 +69,7 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "topic-without-producers": Code(_ERROR, "a managed topic has consumers but no producers"),
         "topic-without-consumers": Code(_WARNING, "a topic has producers but no consumers"),
         "topic-unused": Code(_WARNING, "a topic has neither producers nor consumers"),
+        "topic-not-fused": Code(_NOTE, "a topic that need not be durable is stored nevertheless"),
         "topic-twice": Code(_ERROR, "a file defines the producers or the consumers of a topic twice"),
         "topic-settings-contradict": Code(_ERROR, "settings of a topic contradict each other"),
         "query-channels": Code(_ERROR, "a query would write to several channels"),

@@ -18,6 +18,7 @@ class Checked:
     Arguments:
         streamlets: the number of streamlets in the blueprint.
         topics: the number of its topics.
+        fused: the number of topics that can be fused, unless the logic of their streamlets does not allow it.
         contracts: the number of port schemas that were read.
         pairs: the number of (writer, reader) pairs whose contracts were compared.
         settings: the number of single values that were checked against a type.
@@ -30,6 +31,7 @@ class Checked:
 
     streamlets: int = 0
     topics: int = 0
+    fused: int = 0
     contracts: int = 0
     pairs: int = 0
     settings: int = 0
@@ -75,7 +77,7 @@ def summary(report: Report) -> str:
     amounts = ", ".join(
         (
             counted(checked.streamlets, "streamlet") + _with_logic(checked),
-            counted(checked.topics, "topic"),
+            counted(checked.topics, "topic") + (f" ({checked.fused} to be fused)" if checked.fused else ""),
             f"{counted(checked.contracts, 'contract')} in {counted(checked.pairs, 'writer-reader pair')}",
             counted(checked.settings, "setting"),
         )

@@ -74,7 +74,7 @@ class ApplicationGraph:
 
     def picture(
         self, name: str = "", *, classes: Mapping[str, str] = MappingProxyType({}), faulty: Collection[str] = (),
-        stops: Collection[str] = (),
+        stops: Collection[str] = (), fused: Collection[str] = (),
     ) -> drawing.Picture:  # fmt: skip
         """Return the graph as something to draw.
 
@@ -83,12 +83,16 @@ class ApplicationGraph:
             classes: the known classes of streamlets by name.
             faulty: the streamlets to mark.
             stops: the streamlets that stop cycles; their outlets that lead back to them are ways back.
+            fused: the topics that are fused, which their labels show.
         """
         nodes = [
             drawing.Node(f"streamlet {ref}", "streamlet", ref, classes.get(ref, ""), ref in faulty)
             for ref in self.streamlets
         ]
-        nodes += [drawing.Node(f"topic {topic}", "topic", topic) for topic in self.topics]
+        nodes += [
+            drawing.Node(f"topic {topic}", "topic", f"{topic} (fused)" if topic in fused else topic)
+            for topic in self.topics
+        ]
         back = set(self.ways_back(stops))
         edges = [
             drawing.Edge(

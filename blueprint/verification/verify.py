@@ -15,6 +15,7 @@ from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources, united
 from blueprint.diagnostics.fixes import with_fitting_fix
 from blueprint.diagnostics.full import render_full
 from blueprint.drawing import Picture
+from blueprint.fusion import Fusion, fusion_of
 from blueprint.hocon import Layer, ObjectValue, resolve
 from blueprint.logic import BuiltLogic, LogicCheck
 from blueprint.model.blueprint import DEAD_LETTERS, Blueprint, Role, dead_letter_topic
@@ -41,6 +42,7 @@ from blueprint.verification.levels import Levels
 from blueprint.verification.planning import make_plan
 from blueprint.verification.rules.all_rules import RULES
 from blueprint.verification.rules.contracts import alike_pairs
+from blueprint.verification.rules.fusion import not_fused
 from blueprint.verification.rules.settings import queries_of_settings
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class Verification:
         queries: the queries of the streamlets' logic, where it was built.
         changes: the changes against an older descriptor, if the application was compared with one.
         draft: the application as the rules have checked it; None when a text cannot be read.
+        fusion: the topics that can be fused, and why others that need not be durable cannot.
     """
 
     blueprint: str
@@ -78,6 +81,7 @@ class Verification:
     queries: Queries = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     draft: Draft | None = None
+    fusion: Fusion = field(default_factory=Fusion)
 
     @property
     def ok(self) -> bool:
@@ -92,7 +96,7 @@ class Verification:
         errors = [finding for finding in self.diagnostics if finding.severity is Severity.ERROR]
         faulty = {ref for finding in errors for ref in finding.streamlets}
         stops = (self.draft.blueprint.cycle_stops or {}) if self.draft is not None else {}
-        return self.graph.picture(name, classes=classes, faulty=faulty, stops=stops)
+        return self.graph.picture(name, classes=classes, faulty=faulty, stops=stops, fused=self.fusion.topics)
 
     def _repr_html_(self) -> str:
         """Return the findings and the drawing for a notebook."""
@@ -168,6 +172,9 @@ def verify(
     levels = Levels(draft, _texts(layers, blueprint), sources)
     findings = levels.apply(findings)
     plan = make_plan(draft) if planned and not _has_errors(findings) else None
+    fusion = fusion_of(plan) if plan is not None else Fusion()
+    findings += levels.apply(not_fused(draft, fusion))
+    checked = replace(checked, fused=len(fusion.topics))
     changes, checked, change_findings = _compared(against, plan, draft, built.queries, checked)
     findings += levels.apply(change_findings)
     own = levels.own_findings(
@@ -189,6 +196,7 @@ def verify(
         queries=built.queries,
         changes=changes,
         draft=draft,
+        fusion=fusion,
     )
 
 

@@ -148,6 +148,9 @@ def _print(state: StateDirectory, current: CurrentStatus, ports: Sequence[PortSt
         _print_streamlets(state, status, now, live=live)
     else:
         print_ports(ports, now, known=last_run(state) is not None)
+    for first, *others in status.fused:
+        verb = "is" if len(others) == 1 else "are"
+        click.echo(f"\nfused: {', '.join(others)} {verb} part of the query of {first}")
     if live:
         _print_executors(status, now)
     _print_causes(status, now)

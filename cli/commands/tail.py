@@ -20,6 +20,7 @@ from cli.state import state_directories, state_options
 
 if TYPE_CHECKING:
     from streamlets.channels.base import TopicResource
+    from streamlets.runner.state_directory.directory import StateDirectory
 
 _POLL_INTERVAL = 0.5
 """Seconds between two reads of the topic."""
@@ -44,18 +45,33 @@ def tail(
     """Show the last records of TOPIC as they were written.
 
     TOPIC is the topic's id in the blueprint, or its name on its channel. Messages that are not records are reported.
+    The new records of a fused topic are not stored, which a warning says.
 
     PATH is the application's blueprint or directory (default: the working directory). The application may be running.
     """
     show = _print_lines if form == "jsonl" else _print_table
     with reading_topics():
-        _, resource = shown_topic(topic, path, state_directories(path, state_dir, application))
+        state, resource = shown_topic(topic, path, state_directories(path, state_dir, application))
+        _warn_if_fused(resource, state)
         new_rows = _new_rows(resource) if follow else iter(())
         next(new_rows, None)  # Note the end of the topic before the last records are read, so that none is missed.
         show([row for batch in resource.last(count) for row in batch.to_pylist()])
         with suppress(KeyboardInterrupt):
             for rows in new_rows:
                 show(rows)
+
+
+def _warn_if_fused(topic: TopicResource, state: StateDirectory) -> None:
+    """Print a warning that a topic has no new records if it is fused."""
+    from streamlets.runner.checkpoints.fused_queries import fused_topics
+
+    query = dict(fused_topics(state.checkpoints)).get(topic.plan.name)
+    if query is not None:
+        click.echo(
+            f"warning: the topic `{topic.plan.name}` is fused: its records pass within the query `{query}` and are not "
+            "stored; these are older ones. To see new ones, run the application with `flow.fuse=off`",
+            err=True,
+        )
 
 
 def _new_rows(topic: TopicResource) -> Iterator[list[dict[str, Any]]]:

@@ -31,7 +31,7 @@ from cli.state import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from blueprint.plan import InletPlan
     from streamlets.channels.base import Dropped, TopicResource, TopicSummary
@@ -69,7 +69,8 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
 
         entries = {
             state.application: [
-                asdict(topic.summary()) | _differences(topic) | _readers(topic, state) for topic in resources
+                asdict(topic.summary()) | _differences(topic) | _readers(topic, state) | _fused(topic, state)
+                for topic in resources
             ]
             for state, resources in topics.items()
         }
@@ -77,7 +78,8 @@ def list_all(path: Path, state_dir: Path | None, application: str | None, form: 
         return
     for state, resources in topics.items():
         if resources or not unreadable_topics(state):
-            _print_table(state.application, [topic.summary() for topic in resources])
+            fused = [topic.plan.name for topic in resources if _fused(topic, state)["fused"]]
+            _print_table(state.application, [topic.summary() for topic in resources], fused)
         for difference in differences_of(resources):
             click.echo(difference.line)
 
@@ -253,7 +255,14 @@ def _readers(topic: TopicResource, state: StateDirectory) -> dict[str, object]:
     }
 
 
-def _print_table(application: str, summaries: list[TopicSummary]) -> None:
+def _fused(topic: TopicResource, state: StateDirectory) -> dict[str, object]:
+    """Return the query that the records of a topic pass without being stored, as data; null for a stored topic."""
+    from streamlets.runner.checkpoints.fused_queries import fused_topics
+
+    return {"fused": dict(fused_topics(state.checkpoints)).get(topic.plan.name)}
+
+
+def _print_table(application: str, summaries: list[TopicSummary], fused: Container[str]) -> None:
     from cli.output.tables import print_table
 
     if not summaries:
@@ -262,5 +271,6 @@ def _print_table(application: str, summaries: list[TopicSummary]) -> None:
     rows = []
     for topic in summaries:
         schemas = ", ".join(f"{writer.record} {writer.fingerprint}" for writer in topic.writers)
-        rows.append((topic.name, f"{topic.records:,}", size(topic.bytes), timestamp(topic.last_commit), schemas or "-"))
+        name = f"{topic.name} (fused)" if topic.name in fused else topic.name
+        rows.append((name, f"{topic.records:,}", size(topic.bytes), timestamp(topic.last_commit), schemas or "-"))
     print_table((application, "records", "size", "last commit (UTC)", "schema"), rows, right=("records", "size"))

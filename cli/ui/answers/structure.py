@@ -16,6 +16,7 @@ from blueprint.drawing.packing import packed_layout
 from blueprint.drawing.terminal import columns_of
 from blueprint.model.blueprint import dead_letter_topic, task_topic
 from blueprint.wording import counted
+from streamlets.runner.checkpoints.fused_queries import fused_topics
 from streamlets.runner.deployment import described
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def structure(served: Served, collapsed: Collection[str] = ()) -> dict[str, Any]
         DescriptorError, OSError, UnicodeDecodeError: the descriptor of the last run cannot be read.
     """
     application = described(served.state) or ApplicationDescriptor(application=served.name, streamlets={}, topics={})
-    groups = _groups(application)
+    groups, fused = _groups(application), {name for name, _ in fused_topics(served.state.checkpoints)}
     chosen = {ref: group for group, refs in groups.items() if group in collapsed for ref in refs}
     return {
         "id": served.id,
@@ -49,10 +50,10 @@ def structure(served: Served, collapsed: Collection[str] = ()) -> dict[str, Any]
         "streamlets": {ref: _streamlet(streamlet) for ref, streamlet in application.streamlets.items()},
         "groups": groups,
         "topics": {
-            id: {"name": topic.name, "channel": topic.channel, "managed": topic.managed}
+            id: {"name": topic.name, "channel": topic.channel, "managed": topic.managed, "fused": topic.name in fused}
             for id, topic in application.topics.items()
         },
-        "drawing": _drawing(picture_of(served.name, application, chosen)),
+        "drawing": _drawing(picture_of(served.name, application, chosen, fused)),
     }
 
 
@@ -65,14 +66,16 @@ def _groups(application: ApplicationDescriptor) -> dict[str, list[str]]:
 
 
 def picture_of(
-    name: str, application: ApplicationDescriptor, groups: Mapping[str, str] = MappingProxyType({})
-) -> Picture:
+    name: str, application: ApplicationDescriptor, groups: Mapping[str, str] = MappingProxyType({}),
+    fused: Collection[str] = (),
+) -> Picture:  # fmt: skip
     """Return an application as something to draw: without dead letters and tasks, unless a streamlet reads them.
 
     Arguments:
         name: the name of the application.
         application: the application.
         groups: the streamlets that are in a box of their group, with the group. Topics in it are not drawn.
+        fused: the names of the topics whose records pass within a query, which their labels show.
     """
 
     def box(ref: str) -> str:
@@ -94,7 +97,10 @@ def picture_of(
             nodes[box(ref)] = Node(box(ref), "group", groups[ref], counted(count, "streamlet"))
         else:
             nodes[box(ref)] = Node(box(ref), "streamlet", ref, each.class_name)
-    topics = [Node(f"topic {id}", "topic", id, topic.channel) for id, topic in application.topics.items()]
+    topics = [
+        Node(f"topic {id}", "topic", f"{id} (fused)" if topic.name in fused else id, topic.channel)
+        for id, topic in application.topics.items()
+    ]
     return Picture(name, (*nodes.values(), *(topic for topic in topics if topic.id in joined)), tuple(edges))
 
 
