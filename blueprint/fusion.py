@@ -62,7 +62,7 @@ def fusion_of(plan: ApplicationPlan) -> Fusion:
         else:
             fused[joined.outlet.streamlet] = joined
     readers = {joined.inlet.streamlet for joined in fused.values()}
-    heads = [ref for ref in fused if ref not in readers]
+    heads = [own.ref for own in plan.streamlets if own.ref in fused and own.ref not in readers]
     chains = tuple(tuple(_chain(fused, head)) for head in heads)
     reached = {joined.topic.id for chain in chains for joined in chain}
     cyclic = [joined.topic.id for joined in fused.values() if joined.topic.id not in reached]

@@ -69,8 +69,10 @@ class FusedBinding(TopicBinding):
         """Return the records of the inlet.
 
         Raises:
-            NotFusableError: the logic reads the metadata of records, which only stored ones have.
+            NotFusableError: the logic reads the inlet again, or the metadata of records, which only stored ones have.
         """
+        if self.reads:
+            raise NotFusableError(f"`{self.plan.ref}` reads its inlet more than once")
         if metadata:
             raise NotFusableError(f"`{self.plan.ref}` reads the metadata of records, which only a stored topic has")
         self.reads.append(inlet)
@@ -188,8 +190,8 @@ class FusedChain:
         logic = site.create_logic(context_of(binding))
         _require_no_hooks(logic, site.plan.ref)
         write = _only_query(logic.build(), site.plan.ref)
-        if len(reads) != 1:
-            raise NotFusableError(f"`{site.plan.ref}` reads its inlet {len(reads)} times, not once")
+        if not reads:
+            raise NotFusableError(f"`{site.plan.ref}` does not read its inlet")
         return write
 
     def _decide(self, head: Site) -> tuple[FusedQuery, str]:

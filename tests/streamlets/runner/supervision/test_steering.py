@@ -11,10 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from blueprint.core_settings import Retry
 from blueprint.quantities import Duration
+from streamlets.runner.events.fusion_events import StreamletsFused
 from streamlets.runner.events.run_events import RunStopping, StreamletScaled
 from streamlets.runner.events.status import UnitId
 from streamlets.runner.events.unit_events import UnitChanged
-from streamlets.runner.supervision.facts import Became, Drain, StopNow
+from streamlets.runner.supervision.facts import Became, Drain, Seen, StopNow
 from streamlets.spark.failure import Failure
 from tests.random_examples import examples
 from tests.streamlets.runner.supervision.bench import BROKEN, Bench, Fake, unit_id
@@ -497,3 +498,45 @@ class _Machine(RuleBasedStateMachine):
 
 TestMachine = _Machine.TestCase
 TestMachine.settings = settings(max_examples=examples(150), stateful_step_count=30, deadline=None)
+
+
+def test_fused_streamlets_are_steered_together() -> None:
+    """A request about one of them concerns all, whose causes name it. One query of them cannot be stopped alone."""
+    bench = Bench(["a.x", "b.y", "c"], producers={})
+    for ref in bench.units:
+        bench.started(ref)
+    bench.supervisor.handle(Seen(StreamletsFused(bench.now, ("a", "b"), ("rows",))))
+    assert bench.supervisor.steering.together_with("b") == ("a", "b")
+    assert bench.supervisor.steering.together_with("c") == ("c",)
+    assert bench.supervisor.pause("b", "paused by ann") == ""
+    assert bench.last("b.y").cause == "paused by ann"
+    assert bench.last("a.x").cause == "paused by ann; it is one query with b"
+    assert bench.units["c"].calls == ["start"]
+    for ref in ("a.x", "b.y"):
+        bench.ended(ref)
+        assert bench.state(ref) == "paused"
+    assert bench.supervisor.restart("a", "again") == "`a` is paused: resume it"
+    assert bench.supervisor.stop_query(unit_id("a.x"), "stopped") == "`a.x` is one query with `b`: pause them instead"
+    assert bench.supervisor.resume("a", "resumed by bob") == ""
+    bench.passes(0)
+    assert [bench.state(ref) for ref in ("a.x", "b.y")] == ["starting", "starting"]
+    for ref in ("a.x", "b.y"):
+        bench.started(ref)
+    assert bench.supervisor.restart("b", "restarted by ann") == ""
+    for ref in ("a.x", "b.y"):
+        bench.ended(ref)
+    bench.passes(0)
+    assert [bench.units[ref].calls[-2:] for ref in ("a.x", "b.y")] == [["drain", "start"]] * 2
+
+
+def test_a_streamlet_that_was_paused_before_it_was_fused_pauses_the_others() -> None:
+    """The pause is from an earlier run, in which they were not fused."""
+    bench = Bench("ab", producers={}, paused={"b": "paused by ann"})
+    bench.supervisor.handle(Seen(StreamletsFused(bench.now, ("a", "b"), ("rows",))))
+    bench.started("a")
+    assert bench.last("a").cause == "paused by ann"
+    bench.ended("a")
+    assert [bench.state(ref) for ref in "ab"] == ["paused", "paused"]
+    bench.supervisor.resume("b", "resumed")
+    bench.passes(0)
+    assert [bench.units[ref].calls[-1] for ref in "ab"] == ["start", "start"]

@@ -21,7 +21,7 @@ from streamlets.batches import BatchWritten
 from streamlets.runner.checkpoints.checkpoint import latest
 from streamlets.runner.events.record_events import RecordsLate
 from streamlets.runner.events.status import UnitId
-from streamlets.runner.events.unit_events import BatchStuck, UnitWarned
+from streamlets.runner.events.unit_events import BatchStuck, UnitProgressed, UnitWarned
 from streamlets.runner.supervision.facts import Became, Ended, Fact, Progressed, Seen, Started
 from streamlets.runner.supervision.workers import Workers
 from streamlets.runner.units.hooks import HookedLogic, HookLimits
@@ -101,6 +101,10 @@ class FakeSite:
     def rows_read(self, report: dict[str, Any], executions: int) -> dict[str, int]:
         """As Spark counts them."""
         return {"in": sum(int(source["numInputRows"]) for source in report["sources"]) // executions}
+
+    def shared(self, progress: UnitProgressed, report: object, executions: int) -> UnitProgressed:
+        """Nothing is fused into the query."""
+        return progress
 
     def backlog(self, report: object) -> dict[str, int]:
         """Nothing is known of it."""
