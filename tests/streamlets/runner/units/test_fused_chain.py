@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -209,7 +210,7 @@ class Chained:
         assert bool(fused.queries) != bool(why)
         return "".join(why)
 
-    def feed(self, name: str, *rows: dict[str, object]) -> None:
+    def feed(self, name: str, *rows: Mapping[str, object]) -> None:
         """Add a file."""
         (self.directory / "in" / f"{name}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
