@@ -19,6 +19,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/traces.md",
         "docs/upgrades.md",
         "docs/topics.md",
+        "docs/fusion.md",
         "docs/exporting.md",
         "docs/backfills.md",
         "docs/resources.md",

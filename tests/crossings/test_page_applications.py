@@ -52,6 +52,7 @@ ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "
 FILES: dict[str, dict[str, str]] = {
     "README.md": {"incoming/.keep": ""},
     "docs/batch-sources.md": {"data/orders.csv": "id,product\n1,tea\n2,rice\n"},
+    "docs/fusion.md": {"logs/.keep": ""},
     "docs/save-stream.md": {"weather.py": SENSORS, "schemas/Hot.avsc": HOT, "in/.keep": ""},
     "docs/sinks.md": {"schemas/Alarm.avsc": ALARM},
     "docs/sources.md": {"data/orders.csv": "id\n", "readings/.keep": "", "schemas/Alarm.avsc": ALARM},
@@ -61,6 +62,7 @@ FILES: dict[str, dict[str, str]] = {
 
 MODULES = {
     "docs/batch-sources.md": ("orders.py", ""),
+    "docs/fusion.md": ("logs.py", ""),
     "docs/save-stream.md": ("heat.py", HEAT),
     "docs/sinks.md": ("reports.py", ""),
     "docs/sources.md": ("toy_source.py", ""),
