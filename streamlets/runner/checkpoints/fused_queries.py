@@ -1,6 +1,6 @@
 """Which queries are fused into the query of a checkpoint: recorded in it, and changed only between complete batches.
 
-The checkpoint of a fused query is that of its first streamlet. Its sources stay the same when topics are fused or
+A fused query has the checkpoint of its first streamlet. Its sources stay the same when topics are fused or
 stored again; what changes is where a batch is written. A batch that was written must be finished as it was begun.
 """
 
@@ -34,7 +34,7 @@ class FusedQuery:
 
 
 def fused_query(checkpoint: Path) -> FusedQuery:
-    """Return what is fused into the query of a checkpoint; nothing in general.
+    """Return the queries that are fused into the query of a checkpoint; none in general.
 
     Raises:
         DamagedFileError: the record is damaged.

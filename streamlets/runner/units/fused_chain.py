@@ -112,7 +112,7 @@ class FusedChain:
                 take(part)
 
     def query(self, head: Site) -> FusedQuery:
-        """Return what is fused into the query of the first streamlet in this run, nothing if nothing is.
+        """Return the queries that are fused into the first streamlet's query in this run, if any.
 
         The first call decides, and reports the decision.
 
@@ -195,7 +195,7 @@ class FusedChain:
         return write
 
     def _decide(self, head: Site) -> tuple[FusedQuery, str]:
-        """Return what is fused in this run, and why that is not what the plan asks for."""
+        """Return the queries that are fused in this run, and the reason if the plan asks for others."""
         try:
             plan = self._planned(head)
             recorded, begun = fused_query(plan.checkpoint), read_checkpoint(plan.checkpoint).planned is not None

@@ -25,7 +25,7 @@ class FusedUnit:
 
     Arguments:
         id: the query, as it would be alone.
-        retry: the restart settings, which are those of the other query.
+        retry: the restart settings, the same as of the other query.
         bounded: whether the run processes all available data and ends; the other query has ended before this starts.
         query: the name of the query that it is part of.
         chain: reports its part of the batches of that query.
