@@ -1,13 +1,13 @@
-"""The interface of `flow verify --plans` to the logic of streamlets. `streamlets.plans` implements it."""
+"""The interfaces of `flow verify --plans` to the logic of streamlets, and of `--sample` to the data of sources."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from blueprint.core_settings import ApplicationSettings
-from blueprint.diagnostics import Diagnostic, Span
+from blueprint.diagnostics import Diagnostic, Severity, Span
 from blueprint.plan import StreamletPlan
 
 if TYPE_CHECKING:  # descriptors are compared by a few commands only
@@ -65,6 +65,36 @@ class BuiltLogic:
     findings: tuple[Diagnostic, ...] = ()
     queries: Queries = field(default_factory=dict)
     without: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SampleProblem:
+    """A part of a schema that does not fit a sample of the data that a source reads.
+
+    Arguments:
+        code: the code of the finding.
+        streamlet: the source.
+        headline: the problem, in one sentence.
+        place: the place of the field in the schema; None for the place of the source's settings.
+        causes: an example.
+        help: what to do.
+        severity: the severity; None for the one of the code.
+    """
+
+    code: str
+    streamlet: str
+    headline: str
+    place: Span | None = None
+    causes: tuple[str, ...] = ()
+    help: tuple[str, ...] = ()
+    severity: Severity | None = None
+
+
+class SampleCheck(Protocol):
+    """Compares the schemas of sources with samples of their data. `streamlets.sampling` implements it."""
+
+    def __call__(self, application: BuildableApplication) -> Iterable[SampleProblem]:
+        """Return the problems of the sources of an application."""
 
 
 class LogicCheck(Protocol):

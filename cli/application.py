@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from blueprint.comparison.findings import Against, AgainstOf
     from blueprint.core_settings import ApplicationSettings
     from blueprint.hocon import Layer
-    from blueprint.logic import LogicCheck
+    from blueprint.logic import LogicCheck, SampleCheck
     from blueprint.model.source import Source
     from blueprint.verification.verify import Verification
 
@@ -102,6 +102,7 @@ class Application:
         self,
         catalog: Catalog | None = None,
         logic: LogicCheck | None = None,
+        samples: SampleCheck | None = None,
         against: Against | AgainstOf | None = None,
         state: bool = False,
         texts: Mapping[Path, str] | None = None,
@@ -113,6 +114,7 @@ class Application:
         Arguments:
             catalog: the streamlets; default: the streamlets in the blueprint's directory.
             logic: builds the streamlets' logic; None not to build it.
+            samples: compares schemas with samples; None not to read any data.
             against: the older descriptor to compare with; None not to compare.
             state: whether to determine the queries' state, too.
             texts: texts to verify instead of the content of files, by their resolved paths.
@@ -130,6 +132,7 @@ class Application:
             environment=environment,
             working_directory=Path.cwd(),
             logic=logic,
+            samples=samples,
             against=against,
             state=state,
             texts=texts,

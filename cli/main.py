@@ -40,6 +40,7 @@ _COMMANDS = {
     "restart": "Restart streamlets of a running application.",
     "resume": "Resume paused streamlets.",
     "run": "Verify and run an application.",
+    "sample": "Propose the schema of a source, from a few of its records.",
     "scale": "Change the number of replicas of a streamlet of a running application.",
     "schema": "Write the JSON Schema of blueprints in YAML and JSON.",
     "spouts": "Show the spouts of an application.",

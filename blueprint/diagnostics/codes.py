@@ -187,6 +187,12 @@ FAMILIES: dict[str, dict[str, Code]] = {
         "cluster-path": Code(_ERROR, "executors on other machines do not see a directory of the application"),
         "cluster-cores": Code(_ERROR, "the cores of the cluster are too few for the application"),
     },
+    "Samples: with `--sample`": {
+        "sample-column-missing": Code(_ERROR, "the data of a source does not have a column of its schema"),
+        "sample-column-unread": Code(_NOTE, "the data of a source has a column that its schema does not have"),
+        "sample-value": Code(_WARNING, "records of a source do not fit its schema"),
+        "sample-unreadable": Code(_WARNING, "the data of a source cannot be read"),
+    },
     "Logic: with `--plans`": {
         "unknown-column": Code(_ERROR, "the logic names a column that does not exist"),
         "watermark-column": Code(_ERROR, "a watermark is set on a column that is not a timestamp"),

@@ -24,6 +24,7 @@ class Checked:
         settings: the number of single values that were checked against a type.
         logic: the number of streamlets whose logic was built; None when this was not requested.
         no_logic: the number of streamlets that have no logic, such as spouts.
+        samples: the number of outlets of sources that were compared with samples of their data.
         against: the older descriptor to compare with, "" when this was not requested.
         changes: the number of changes against it; None when errors prevented the comparison.
         silenced: the number of findings that settings or comments silence.
@@ -37,6 +38,7 @@ class Checked:
     settings: int = 0
     logic: int | None = None
     no_logic: int = 0
+    samples: int = 0
     against: str = ""
     changes: int | None = None
     silenced: int = 0
@@ -80,6 +82,7 @@ def summary(report: Report) -> str:
             counted(checked.topics, "topic") + (f" ({checked.fused} to be fused)" if checked.fused else ""),
             f"{counted(checked.contracts, 'contract')} in {counted(checked.pairs, 'writer-reader pair')}",
             counted(checked.settings, "setting"),
+            *((counted(checked.samples, "sample"),) if checked.samples else ()),
         )
     )
     compared = ""

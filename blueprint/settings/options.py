@@ -92,7 +92,8 @@ def typed_options(
     """
     options = named_options(traits, options)
     values = {option.name: options.get(option.name, option.default) for option in traits.options}
-    typed = {o.name: _value(o, values[o.name], directory) for o in traits.options if values[o.name] is not None}
+    given = (option for option in traits.options if option.name in options or option.default is not None)
+    typed = {option.name: _value(option, values[option.name], directory) for option in given}
     return {name: _text(value) for name, value in options.items() if name not in values} | typed
 
 
@@ -160,6 +161,8 @@ def _value(option: Option, value: object, directory: Path = Path()) -> object:
                 "put the value into an environment variable or a file, and name that",
             )
         return value
+    if value is None and "null" in option.choices:
+        value = "null"  # HOCON reads it as no value unless it is quoted
     if value is None or isinstance(value, Mapping | list | tuple):
         kind = "`null`" if value is None else "an object" if isinstance(value, Mapping) else "a list"
         raise ParameterError(f"{kind} is not {EXPECTED[option.type]}")

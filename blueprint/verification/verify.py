@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blueprint.catalog import Catalog, ChannelTraits, LoadFailure, StreamletDescriptor, TopicSettings
-from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources, united
+from blueprint.diagnostics import Checked, Diagnostic, Severity, Sources, finding, united
 from blueprint.diagnostics.fixes import with_fitting_fix
 from blueprint.diagnostics.full import render_full
 from blueprint.drawing import Picture
 from blueprint.fusion import Fusion, fusion_of
 from blueprint.hocon import Layer, ObjectValue, resolve
-from blueprint.logic import BuiltLogic, LogicCheck
+from blueprint.logic import BuiltLogic, LogicCheck, SampleCheck
 from blueprint.model.blueprint import DEAD_LETTERS, Blueprint, Role, dead_letter_topic
 from blueprint.model.draft import Draft
 from blueprint.model.graph import ApplicationGraph
@@ -43,6 +43,7 @@ from blueprint.verification.planning import make_plan
 from blueprint.verification.rules.all_rules import RULES
 from blueprint.verification.rules.contracts import alike_pairs
 from blueprint.verification.rules.fusion import not_fused
+from blueprint.verification.rules.parameters import parameter_place
 from blueprint.verification.rules.settings import queries_of_settings
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def verify(
     environment: Mapping[str, str],
     working_directory: Path | str,
     logic: LogicCheck | None = None,
+    samples: SampleCheck | None = None,
     state: bool = False,
     against: Against | AgainstOf | None = None,
     texts: Mapping[Path, str] | None = None,
@@ -135,6 +137,7 @@ def verify(
         working_directory: the directory in which relative paths start: the one of the process, because findings show
             places relative to it.
         logic: builds and checks the streamlets' logic; None omits this check.
+        samples: compares the schemas of sources with samples of their data; None omits this check.
         state: whether to find out what the queries keep in state, if logic is built; a comparison always does.
         against: the older application to report changes against, or a function that returns it for a plan; None omits
             the comparison.
@@ -169,6 +172,9 @@ def verify(
         built = logic(application)
         findings += _logic_findings(draft, built, findings)
         checked = replace(checked, logic=len(application.streamlets) - built.without, no_logic=built.without)
+    if samples is not None:
+        findings += _sample_findings(draft, samples)
+        checked = replace(checked, samples=sum(len(known.external.fills) for _, known in draft.descriptors()))
     levels = Levels(draft, _texts(layers, blueprint), sources)
     findings = levels.apply(findings)
     plan = make_plan(draft) if planned and not _has_errors(findings) else None
@@ -230,6 +236,22 @@ def _logic_findings(draft: Draft, built: BuiltLogic, findings: Iterable[Diagnost
     known = {finding.headline for finding in findings}
     own = [finding for finding in built.findings if finding.headline not in known]
     return [*own, *queries_of_settings(draft, built.queries)]
+
+
+def _sample_findings(draft: Draft, samples: SampleCheck) -> list[Diagnostic]:
+    """Return the findings about samples, each at the place of the field, or of the option that selects the source."""
+    return [
+        finding(
+            problem.code,
+            problem.headline,
+            problem.place or parameter_place(draft, problem.streamlet, ("from",)),
+            causes=problem.causes,
+            help=problem.help,
+            severity=problem.severity,
+            streamlets=(problem.streamlet,),
+        )
+        for problem in samples(buildable(draft))
+    ]
 
 
 def _compared(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from cli.groups import imports_modules
 from cli.options import master_option
 from cli.verification.descriptors import CLASSES, against
 from cli.verification.findings import exit_code, report, verify_with_logic
+
+if TYPE_CHECKING:
+    from blueprint.logic import SampleCheck
 
 
 @imports_modules()
@@ -24,6 +28,10 @@ from cli.verification.findings import exit_code, report, verify_with_logic
     "annotations, JSON, or SARIF for code scanning.",
 )  # fmt: skip
 @master_option
+@click.option(
+    "--sample", "sampled", is_flag=True,
+    help="Also compare the schemas of sources with a sample of their data, which is read for it.",
+)  # fmt: skip
 @click.option("--plans", is_flag=True, help="Also build the streamlets' logic on empty streams; needs Spark.")
 @click.option(
     "--against", "older", type=click.Path(path_type=Path), metavar="PATH",
@@ -37,8 +45,8 @@ from cli.verification.findings import exit_code, report, verify_with_logic
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: include unsafe fixes, which guess names.")
 @click.option("--diff", is_flag=True, help="Show the changes of --fix as a diff, and change nothing.")
 def verify(
-    arguments: Sequence[str], conf: Sequence[str], form: str, master: str | None, plans: bool, older: Path | None,
-    allow: str, fix: bool, unsafe_fixes: bool, diff: bool,
+    arguments: Sequence[str], conf: Sequence[str], form: str, master: str | None, sampled: bool, plans: bool,
+    older: Path | None, allow: str, fix: bool, unsafe_fixes: bool, diff: bool,
 ) -> None:  # fmt: skip
     """Check a blueprint, its streamlets, contracts and settings.
 
@@ -56,12 +64,22 @@ def verify(
         raise SystemExit(_show_diff(app, unsafe=unsafe_fixes))
     if fix:
         _fix(app, unsafe=unsafe_fixes, quiet=form in ("json", "github", "sarif"))
-    verification, error = verify_with_logic(app, compared) if plans else (app.verify(against=compared), "")
+    samples = _samples() if sampled else None
+    if plans:
+        verification, error = verify_with_logic(app, compared, samples=samples)
+    else:
+        verification, error = app.verify(against=compared, samples=samples), ""
     click.echo(report(verification, form), nl=False)
     if error:
         click.echo(error, err=True)
         raise SystemExit(2)
     raise SystemExit(exit_code(app, verification))
+
+
+def _samples() -> SampleCheck:
+    from streamlets.sampling.fit import check_samples
+
+    return check_samples
 
 
 def _show_diff(app: Application, *, unsafe: bool) -> int:

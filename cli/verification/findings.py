@@ -12,11 +12,16 @@ from cli.application import Application
 
 if TYPE_CHECKING:
     from blueprint.comparison.findings import Against, AgainstOf
+    from blueprint.logic import SampleCheck
     from blueprint.verification.verify import Verification
 
 
 def verify_with_logic(
-    app: Application, against: Against | AgainstOf | None = None, *, state: bool = False
+    app: Application,
+    against: Against | AgainstOf | None = None,
+    *,
+    state: bool = False,
+    samples: SampleCheck | None = None,
 ) -> tuple[Verification, str]:
     """Verify an application including the streamlets' logic; without the logic when Spark cannot be started.
 
@@ -24,6 +29,7 @@ def verify_with_logic(
         app: the application.
         against: the older descriptor to compare with; None not to compare.
         state: whether to determine the queries' state, too.
+        samples: compares schemas with samples; None not to read any data.
 
     Returns:
         The verification, and an error message when the logic could not be built, else an empty string.
@@ -33,10 +39,10 @@ def verify_with_logic(
 
     try:
         with progress("building the streamlets' logic (Spark takes some seconds to start) ..."):
-            return app.verify(logic=check_logic, against=against, state=state), ""
+            return app.verify(logic=check_logic, against=against, state=state, samples=samples), ""
     except SessionError as error:
         message = f"error: the streamlets' logic cannot be built: {error}\n  help: {error.help}"
-        return app.verify(against=against), message
+        return app.verify(against=against, samples=samples), message
 
 
 @contextmanager

@@ -137,7 +137,7 @@ class JsonValues(Values):
     def branch(self, value: object, branches: tuple[Schema, ...], path: str) -> dict[str, object]:
         """Convert a union by its only member that is not null."""
         names = [member(index) for index in range(len(branches))]
-        if not isinstance(value, Mapping) or not set(value) <= set(names):
+        if not isinstance(value, Mapping) or not value or not set(value) <= set(names):
             return Values.branch(self, value, branches, path)
         members = [(name, branch) for name, branch in zip(names, branches, strict=True) if value.get(name) is not None]
         if len(members) != 1:

@@ -37,6 +37,7 @@ ELSEWHERE = {
     ("flow backfill", 0): "tests/benchmarks/test_backfills.py",
     **{("flow backfill", code): "tests/cli/test_backfill.py" for code in (1, 2)},
     **{("flow backfills", code): "tests/cli/test_backfill.py" for code in (0, 1, 2)},
+    **{("flow sample", code): "tests/cli/test_sample.py" for code in (0, 1, 2)},
     **{("flow manifests", code): "tests/cli/test_manifests.py" for code in (0, 1, 2)},
     **{("flow ui", code): "tests/cli/ui/test_access.py" for code in (0, 1, 2)},
     ("flow put", 0): "tests/streamlets/ingress/spouts/test_programs_under_test.py",

@@ -47,6 +47,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "restart": ("STREAMLET", "--path", "PATH", "--timeout", "0.2s"),
     "resume": ("STREAMLET", "--path", "PATH", "--timeout", "0.2s"),
     "run": ("PATH", "--available-now"),
+    "sample": ("STREAMLET", "PATH"),
     "scale": ("STREAMLET", "2", "--path", "PATH", "--timeout", "0.2s"),
     "schema": (),
     "spouts": ("PATH",),

@@ -19,6 +19,7 @@ from tests.diagnostics.specification import Case, cases
 HERE = Path(__file__).parent
 DOCUMENTS = sorted(HERE.glob("*.md"))
 ELSEWHERE = {
+    "Samples: with `--sample`": "reads data: `docs/diagnostics/` and `tests/streamlets/sampling/`",
     "Logic: with `--plans`": "takes a Spark session: `docs/diagnostics/` and `tests/streamlets/plans/`",
     "Changes: with `--against`": "takes an older descriptor: `docs/diagnostics/` and `tests/blueprint/comparison/`",
 }

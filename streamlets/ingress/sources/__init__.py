@@ -4,6 +4,7 @@ from blueprint.catalog import ParameterType, SourceOption, SourceTraits
 from streamlets.ingress.batch_sources.read_items import BrokenRecord
 from streamlets.ingress.sources.base import OpenSource, SourceType
 from streamlets.ingress.sources.registry import SOURCES
+from streamlets.ingress.sources.sample import Sample, SampledRow, SampleError
 from streamlets.ingress.sources.source import Source
 
 __all__ = [
@@ -11,6 +12,9 @@ __all__ = [
     "BrokenRecord",
     "OpenSource",
     "ParameterType",
+    "Sample",
+    "SampleError",
+    "SampledRow",
     "Source",
     "SourceOption",
     "SourceTraits",

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from blueprint.catalog import ParameterProblem, ReadPath, SourceTraits
 from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.batch_sources.read_items import BrokenRecord, ContractBatch
+from streamlets.ingress.sources.sample import Sample, SampleError
 
 if TYPE_CHECKING:
     from blueprint.avro.model import Contract
@@ -43,8 +45,46 @@ class OpenSource(abc.ABC):
             task: as it was passed to `eat`.
         """
 
+    def sampled_tasks(self, count: int) -> Iterator[Any]:
+        """Yield a few tasks, from which a sample of records is read: the first ones of a discovery.
+
+        Arguments:
+            count: the number of tasks.
+        """
+        eaten = _FirstTasks(count)
+        with suppress(_EnoughTasks):
+            self.discover(eaten, "sample")
+        yield from eaten.tasks
+
     def close(self) -> None:  # noqa: B027 - most sources have nothing to release
         """Release what the source has acquired."""
+
+
+class _EnoughTasks(BaseException):
+    """Ends a discovery whose further tasks are not needed; sources that handle errors do not handle it."""
+
+
+class _FirstTasks:
+    """Takes the first tasks of a discovery.
+
+    Arguments:
+        count: the number of tasks.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.tasks: list[Any] = []
+        self.remembered: Any = None
+        self._count = count
+
+    def __call__(self, task: object, *, key: str | None = None, remember: Any = None) -> bool:
+        """Take a task, and end the discovery after the last one."""
+        self.tasks.append(task)
+        if len(self.tasks) >= self._count:
+            raise _EnoughTasks
+        return True
+
+    def remember(self, value: Any) -> None:
+        """Remember nothing."""
 
 
 class SourceType(abc.ABC):
@@ -64,6 +104,20 @@ class SourceType(abc.ABC):
             options: the typed values of its options by name, with defaults.
             context: the environment, with the contract of the records.
         """
+
+    def sample(self, options: Mapping[str, Any], context: SourceContext, count: int) -> Sample:
+        """Return a few records as the source has them, for `flow sample`.
+
+        Arguments:
+            options: the typed values of its options by name, with defaults; required ones that do not say what to read
+                may be missing.
+            context: the environment, without a contract.
+            count: the number of records.
+
+        Raises:
+            SampleError: it cannot be read, or has no samples.
+        """
+        raise SampleError(f"the source `{self.traits.name}` has no samples")
 
     def option_problems(self, options: Mapping[str, Any]) -> Iterable[ParameterProblem]:
         """Return the problems of options that the traits cannot express; the path of a problem is `options` and a name.

@@ -12,10 +12,12 @@ from typing import Any, ClassVar
 from blueprint.avro.model import Array, Field, Map, Primitive, Record
 from blueprint.avro.spark_types import optional
 from blueprint.catalog import ParameterProblem, ParameterType, SourceOption, SourceTraits
-from streamlets.egress.jdbc.databases import UrlError, database, listed, quoted, quoted_column
+from streamlets.egress.jdbc.databases import Database, UrlError, database, listed, quoted, quoted_column
 from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.sources.base import OpenSource, SourceItem, SourceType, contract_of
+from streamlets.ingress.sources.jdbc_sample import sample_of_rows
 from streamlets.ingress.sources.records import Records
+from streamlets.ingress.sources.sample import Sample
 from streamlets.ingress.spouts.codecs import Row
 
 _ROWS = 1000
@@ -76,6 +78,11 @@ class JdbcSource(SourceType):
         """Return the open source."""
         return OpenJdbc(options, context)
 
+    def sample(self, options: Mapping[str, Any], context: SourceContext, count: int) -> Sample:
+        """Return the first rows of the table or the query."""
+        target = connected(options, context)
+        return sample_of_rows(target, options.get("table"), options.get("query"), count)
+
     def option_problems(self, options: Mapping[str, Any]) -> Iterator[ParameterProblem]:
         """Yield why the database cannot be used."""
         if "table" not in options and "query" not in options:
@@ -105,8 +112,7 @@ class OpenJdbc(OpenSource):
     ) -> None:
         self._options, self._context, self._clock = options, context, clock
         self._contract = contract_of(context)
-        password = context.secret(options["password"]) if "password" in options else ""
-        self._database = database(options["url"], options.get("user", ""), password, context.directory)
+        self._database = connected(options, context)
         (field,) = (field for field in self._contract.record.fields if field.name == options["column"])
         type = self.type_of(field)
         logical = type.logical.name if isinstance(type, Primitive) and type.logical is not None else ""
@@ -189,6 +195,12 @@ class OpenJdbc(OpenSource):
         mark = self._database.mark
         cast = isinstance(value, str) and self._database.package != "sqlite3"
         return f"CAST({mark} AS {self._time})" if cast else mark
+
+
+def connected(options: Mapping[str, Any], context: SourceContext) -> Database:
+    """Return the database of options, with its password."""
+    password = context.secret(options["password"]) if "password" in options else ""
+    return database(options["url"], options.get("user", ""), password, context.directory)
 
 
 def rows_of(cursor: Any, statement: str, values: list[Any]) -> Iterator[tuple[Any, ...]]:

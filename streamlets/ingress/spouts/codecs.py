@@ -261,7 +261,7 @@ def cell_value(cell: str, schema: Any, contract: Contract, null: str = "") -> ob
             case "float" | "double":
                 return float(cell)
             case "boolean":
-                value = boolean(cell)
+                value = boolean(cell.lower())
                 return cell if value is None else value
             case "bytes":
                 return cell.encode("utf-8", errors="surrogateescape")

@@ -103,7 +103,7 @@ def partition_values(file: Path, root: Path) -> dict[str, str | None]:
         file: the path of a file.
         root: the directory above.
     """
-    below = file.parent.relative_to(root).parts if file.is_relative_to(root) else ()
+    below = file.parent.relative_to(root).parts if file.parent.is_relative_to(root) else ()
     pairs = (part.split("=", 1) for part in below if "=" in part)
     return {name: None if value == _NULL_PARTITION else unquote(value) for name, value in pairs}
 

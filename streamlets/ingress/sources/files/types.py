@@ -31,8 +31,18 @@ from streamlets.ingress.sources.files.options import (
     SEPARATOR,
     SETTLE,
 )
+from streamlets.ingress.sources.files.sample import (
+    FileRows,
+    csv_sample,
+    json_sample,
+    line_sample,
+    sample_of_files,
+    sampled_files,
+)
 from streamlets.ingress.sources.files.tasks import FileTasks, given_values, is_superseded
+from streamlets.ingress.sources.files.typed_sample import avro_sample, parquet_sample
 from streamlets.ingress.sources.records import Records
+from streamlets.ingress.sources.sample import Sample
 from streamlets.ingress.spouts.codecs import CodecError, CsvForm, avro_rows, csv_rows, json_rows, line_rows
 from streamlets.ingress.triggerers.files import FileVersion, directory_of
 
@@ -55,6 +65,29 @@ class FilesSource(SourceType):
         Raises:
             Exception: the file is not of the format.
         """
+
+    @abc.abstractmethod
+    def first_rows(self, file: IO[bytes], options: Mapping[str, Any]) -> FileRows:
+        """Return the first records of a file as it has them.
+
+        Arguments:
+            file: its content.
+            options: the options of the source.
+
+        Raises:
+            SampleError: the file is not of the format.
+        """
+
+    def sample(self, options: Mapping[str, Any], context: SourceContext, count: int) -> Sample:
+        """Return the first records of a few files."""
+        compression = options.get(COMPRESSION.name, "none")
+        return sample_of_files(
+            context.path(options[PATH.name]),
+            lambda path: _opened(path, compression),
+            lambda file: self.first_rows(file, options),
+            count,
+            lambda path: shown_path(path, context.directory),
+        )
 
     def open(self, options: Mapping[str, Any], context: SourceContext) -> OpenFiles:
         """Return the open source."""
@@ -96,12 +129,17 @@ class OpenFiles(OpenSource):
         self._source, self._options, self._contract = source, options, contract_of(context)
         self._directory = context.directory
         path = context.path(options[PATH.name])
-        self._root = directory_of(path)
+        self._root, self._path = directory_of(path), path
         self._tasks = FileTasks(path, options[SETTLE.name].seconds)
 
     def discover(self, eat: Eat, event: str) -> None:
         """Pass the files that are new or have changed."""
         self._tasks.discover(eat)
+
+    def sampled_tasks(self, count: int) -> Iterator[Any]:
+        """Yield a few of the files that are not empty."""
+        for path in sampled_files(self._path)[0][:count]:
+            yield FileVersion.of(Path(path)).to_task()
 
     def read(self, task: Any) -> Iterator[SourceItem]:
         """Yield the records of a file; none of a file that has changed, whose new version is another task."""
@@ -109,15 +147,17 @@ class OpenFiles(OpenSource):
         if is_superseded(version):
             return
         given = given_values(version, self._options, self._contract, self._root)
-        records = Records(self._contract, self._shown(version.path), given, self._options.get("line-column", ""))
+        shown = shown_path(version.path, self._directory)
+        records = Records(self._contract, shown, given, self._options.get("line-column", ""))
         if version.size:
             with closing(_opened(version.path, self._options.get(COMPRESSION.name, "none"))) as file:
                 yield from self._source.items(file, records, self._options)
         version.require_unchanged()
 
-    def _shown(self, path: str) -> str:
-        """Return a path for messages, relative to the directory of the blueprint if it is below."""
-        return os.path.relpath(path, self._directory) if Path(path).is_relative_to(self._directory) else path
+
+def shown_path(path: str, directory: Path) -> str:
+    """Return a path for messages, relative to the directory of the blueprint if it is below."""
+    return os.path.relpath(path, directory) if Path(path).is_relative_to(directory) else path
 
 
 def _opened(path: str, compression: str) -> IO[bytes]:
@@ -164,6 +204,23 @@ class CsvSource(FilesSource):
         rows = csv_rows(file, records.read_contract, form, check)
         yield from records.of_rows(rows)
 
+    def first_rows(self, file: IO[bytes], options: Mapping[str, Any]) -> FileRows:
+        """Return the first rows, with the cells as texts."""
+        encoding, separator = options[ENCODING.name], options[SEPARATOR.name]
+        rows = csv_sample(
+            file,
+            header=options[HEADER.name],
+            separator=separator,
+            quote=options[QUOTE.name],
+            encoding="utf-8-sig" if encodings.lookup(encoding).name == "utf-8" else encoding,
+            chosen=separator != SEPARATOR.default,
+        )
+        null = options.get(NULL_VALUE.name, "")
+        if null:
+            found = rows.rows
+            rows.rows = (({k: None if v == null else v for k, v in row.items()}, place) for row, place in found)
+        return rows
+
 
 class JsonSource(FilesSource):
     """Files with a JSON object on each line."""
@@ -173,6 +230,10 @@ class JsonSource(FilesSource):
     def items(self, file: IO[bytes], records: Records, options: Mapping[str, Any]) -> Iterator[SourceItem]:
         """Yield the records of the lines."""
         yield from records.of_rows(json_rows("", _in_utf_8(file, options), contract=records.read_contract))
+
+    def first_rows(self, file: IO[bytes], options: Mapping[str, Any]) -> FileRows:
+        """Return the objects of the first lines."""
+        return json_sample(_in_utf_8(file, options))
 
 
 class TextSource(FilesSource):
@@ -188,6 +249,10 @@ class TextSource(FilesSource):
         column = options.get(LINE.name) or read.record.fields[0].name
         yield from records.of_rows(line_rows("", _in_utf_8(file, options), contract=read, field=column))
 
+    def first_rows(self, file: IO[bytes], options: Mapping[str, Any]) -> FileRows:
+        """Return the first lines."""
+        return line_sample(_in_utf_8(file, options), options.get(LINE.name, "line"))
+
 
 class AvroSource(FilesSource):
     """Avro container files."""
@@ -198,6 +263,10 @@ class AvroSource(FilesSource):
         """Yield the records."""
         columns = _requiring(records.read_contract, options)
         yield from records.of_rows(avro_rows("", file, contract=records.read_contract, columns=columns))
+
+    def first_rows(self, file: IO[bytes], options: Mapping[str, Any]) -> FileRows:
+        """Return the first records, and the types of the schema of the file."""
+        return avro_sample(file)
 
 
 class ParquetSource(FilesSource):
@@ -215,6 +284,10 @@ class ParquetSource(FilesSource):
         _requiring(read, options)(names)
         columns = [field.name for field in read.record.fields if field.name in names]
         yield from records.of_batches(parquet.iter_batches(2000, columns=columns))
+
+    def first_rows(self, file: IO[bytes], options: Mapping[str, Any]) -> FileRows:
+        """Return the first rows, and the types of the schema of the file."""
+        return parquet_sample(file)
 
 
 def _requiring(contract: Contract, options: Mapping[str, Any]) -> Callable[[Iterable[str]], None]:

@@ -49,16 +49,25 @@ class Pages:
             return with_query(url, {self.parameter: str(self.first if self.paging == "page" else 0)})
         return url
 
+    @staticmethod
+    def json(body: bytes, url: str) -> Any:
+        """Return an answer as JSON data.
+
+        Raises:
+            PageError: it is not JSON.
+        """
+        try:
+            return json.loads(body, parse_float=Decimal)
+        except (ValueError, RecursionError) as error:
+            raise PageError(f"the answer to GET {url} is not JSON: {error}") from None
+
     def parsed(self, body: bytes, url: str) -> tuple[Any, list[Any]]:
         """Return an answer, and its records.
 
         Raises:
             PageError: it is not JSON, or has no array of records.
         """
-        try:
-            answer = json.loads(body, parse_float=Decimal)
-        except (ValueError, RecursionError) as error:
-            raise PageError(f"the answer to GET {url} is not JSON: {error}") from None
+        answer = self.json(body, url)
         records = at_path(answer, self.records)
         if not isinstance(records, list):
             place = f"`{self.records}` of the answer" if self.records else "the answer"

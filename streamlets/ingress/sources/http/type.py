@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -13,7 +14,9 @@ from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.sources.base import OpenSource, SourceItem, SourceType, contract_of
 from streamlets.ingress.sources.http.client import Client, RequestFailedError, basic, origin, unzipped, zipped
 from streamlets.ingress.sources.http.pages import PAGING, PageError, Pages, at_path, digest, with_query
+from streamlets.ingress.sources.http.sample import sample_of_page
 from streamlets.ingress.sources.records import Records
+from streamlets.ingress.sources.sample import Sample, SampleError
 from streamlets.ingress.spouts.codecs import Row
 
 _PARAMETERS = ("cursor", "page", "offset")
@@ -124,6 +127,12 @@ class HttpSource(SourceType):
         """Return the open source."""
         return OpenHttp(options, context)
 
+    def sample(self, options: Mapping[str, Any], context: SourceContext, count: int) -> Sample:
+        """Return the records of the first page."""
+        return OpenHttp({**options, "attempts": min(options["attempts"], 2)}, replace(context, discovers=True)).sample(
+            count
+        )
+
     def option_problems(self, options: Mapping[str, Any]) -> Iterator[ParameterProblem]:
         """Yield the problems of the URL, and of options that do not go together."""
         url = urlsplit(str(options["url"]))
@@ -186,6 +195,23 @@ class OpenHttp(OpenSource):
                 eat.remember(memory.stored)
                 return
             url = following
+
+    def sample(self, count: int) -> Sample:
+        """Return records of the first page, and the options that its answer calls for.
+
+        Arguments:
+            count: the number of records.
+
+        Raises:
+            SampleError: the server is not available, or its answer has no array of records.
+        """
+        assert self._client is not None, "it discovers"
+        url = self._start(_Memory(None))
+        try:
+            answer = self._client.get(url)
+            return sample_of_page(url, answer, self._options, count)
+        except (OSError, PageError) as error:
+            raise SampleError(str(error)) from None
 
     def read(self, task: Any) -> Iterator[SourceItem]:
         """Yield the records of a page."""
