@@ -9,6 +9,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "docs/save-stream.md",
         "docs/ingress.md",
         "docs/sources.md",
+        "docs/without-code.md",
         "docs/spouts.md",
         "docs/batch-sources.md",
         "docs/sinks.md",

@@ -37,6 +37,7 @@ from benchmarks.kills.shop import Shop
 from benchmarks.kills.sink_cases import CASES
 from benchmarks.kills.sinks import Sinks
 from benchmarks.kills.source_files import SourceFiles
+from benchmarks.kills.source_servers import SourceHttp, SourceJdbc
 from benchmarks.kills.spouts import Spouts
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ TARGETS: dict[str, Callable[..., Target]] = {
     "spouts": Spouts,
     "batch-source": BatchSource,
     "source-files": SourceFiles,
+    "source-http": SourceHttp,
+    "source-jdbc": SourceJdbc,
     "drains": Drains,
     "fused": Fused,
     "replicas": Replicas,

@@ -6,7 +6,7 @@ import importlib.util
 import keyword
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -16,6 +16,9 @@ _TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 _LONGEST_NAME = 63
+_ROWS = 1000
+"""The number of records of a sample."""
+
 _DIRECTORIES = ("data", "schemas", "tests")
 
 
@@ -25,30 +28,91 @@ def template_names() -> list[str]:
 
 
 @click.command()
-@click.argument("directory", metavar="NAME", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="[NAME]", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--template", type=click.Choice(template_names()), default="minimal", show_default=True,
-    help="What to start from: `minimal` shows JSON files on the terminal, `files-to-delta` writes daily sums of "
+    "--from",
+    "sources",
+    multiple=True,
+    metavar="FILE|URL",
+    help="Make a project without Python that reads this source, as in `flow sample`; may be repeated.",
+)
+@click.option("--table", metavar="TABLE", help="With --from: the table of a database.")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="With --from: an option of the sources that know it, such as header=false; may be repeated.",
+)
+@click.option(
+    "--template", type=click.Choice(template_names()), help="What to start from (default: minimal): "
+    "`minimal` shows JSON files on the terminal, `files-to-delta` writes daily sums of "
     "CSV files to a Delta table, `kafka` sends JSON files through a topic in Kafka, and `sql` selects from CSV files.",
 )  # fmt: skip
-def new(directory: Path, template: str) -> None:
+def new(
+    directory: Path | None, sources: Sequence[str], table: str | None, options: Sequence[str], template: str | None
+) -> None:
     """Create a project that verifies, runs and passes its tests.
 
     NAME is the project's name, or the path of a directory whose last part is the name: lower-case letters, digits, and
-    `-` or `_` between them. The directory must not exist, or be empty.
+    `-` or `_` between them. The directory must not exist, or be empty. With --from, the default is the name of the
+    first source, and the project has a schema for each source and SQL that saves it.
     """
+    if sources:
+        if template is not None:
+            raise click.UsageError("--from and --template cannot be combined")
+        _from_sources(directory, sources, table, options)
+        return
+    if table is not None or options:
+        raise click.UsageError("--table and --option need --from")
+    if directory is None:
+        raise click.UsageError("missing the NAME of the project")
+    template = template or "minimal"
     name = directory.resolve().name
     _check_name(name)
+    _check_package(name)
     _check_empty(directory)
+    _write(directory, _files(_TEMPLATES / template, name))
+    _print_next(directory, f"the template `{template}`", ("flow run --available-now", "pytest"))
+
+
+def _from_sources(directory: Path | None, texts: Sequence[str], table: str | None, options: Sequence[str]) -> None:
+    """Create a project that reads sources."""
+    from cli.output.errors import fail
+    from streamlets.ingress.sources.sample import SampleError
+    from streamlets.sampling.project import project_files, project_sources
+
+    if directory is not None:
+        _check_name(directory.resolve().name)
+        _check_empty(directory)
     try:
-        for path, text in _files(_TEMPLATES / template, name):
+        target, sources = project_sources(texts, table, options, directory, _ROWS)
+    except SampleError as error:
+        fail(str(error))
+    _check_name(target.resolve().name)
+    _check_empty(target)
+    _write(target, project_files(sources))
+    for source in sources:
+        for doubt in source.proposal.doubts:
+            column = f", {doubt.column}" if doubt.column else ""
+            click.echo(f"not sure: {source.name}{column}: {doubt.reason}", err=True)
+    names = ", ".join(f"`{source.name}` ({source.proposal.sample.size})" for source in sources)
+    _print_next(target, names, ("flow verify --sample", "flow run --available-now"))
+
+
+def _write(directory: Path, files: Iterable[tuple[str, str]]) -> None:
+    try:
+        for path, text in files:
             file = directory / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"`{error.filename}` cannot be written: {error.strerror}") from None
-    click.echo(f"Created {directory} from the template `{template}`. Next:\n")
-    for line in (f"cd {directory}", "flow run --available-now", "pytest"):
+
+
+def _print_next(directory: Path, origin: str, commands: Iterable[str]) -> None:
+    click.echo(f"Created {directory} from {origin}. Next:\n")
+    for line in (f"cd {directory}", *commands):
         click.echo(f"    {line}")
 
 
@@ -69,7 +133,7 @@ def _package(name: str) -> str:
 
 
 def _check_name(name: str) -> None:
-    """Check that a name is valid for the project, and that its package does not hide another module.
+    """Check that a name is valid for a project.
 
     Raises:
         click.UsageError: it is invalid.
@@ -79,6 +143,14 @@ def _check_name(name: str) -> None:
             f"invalid project name `{name}`: expected up to {_LONGEST_NAME} lower-case letters and digits, starting "
             "with a letter, with single `-` or `_` between them"
         )
+
+
+def _check_package(name: str) -> None:
+    """Check that the package of a project does not hide another module.
+
+    Raises:
+        click.UsageError: it does, or it cannot be a package.
+    """
     package = _package(name)
     if keyword.iskeyword(package):
         raise click.UsageError(f"invalid project name `{name}`: it is a keyword of Python")

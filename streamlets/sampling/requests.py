@@ -15,7 +15,7 @@ from blueprint.spelling import alternatives
 from streamlets.ingress.batch_sources.context import SourceContext
 from streamlets.ingress.sources.registry import SOURCES
 from streamlets.ingress.sources.sample import Sample, SampleError
-from streamlets.ingress.triggerers.files import matching_files
+from streamlets.ingress.triggerers.files import directory_of, matching_files
 from streamlets.sampling.proposal import Proposal, propose
 
 _SUFFIXES = {
@@ -121,7 +121,7 @@ def source_of(
         )
         raise SampleError(f"{what} `{text}`")
     tab = {"separator": "\t"} if _suffix(files[0]) == ".tsv" else {}
-    name = path.parent.name if glob.has_magic(path.name) and not glob.has_magic(str(path.parent)) else path.name
+    name = directory_of(path.absolute()).name if glob.has_magic(text) else path.absolute().name
     return SampledSource(
         form or _type_of(files, text), {"path": text, **tab, **given}, _plain_name(name or files[0].name)
     )

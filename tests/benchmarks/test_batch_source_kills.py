@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.kills.batch_source import DISCOVERY, BatchSource
 from benchmarks.kills.source_files import SourceFiles
+from benchmarks.kills.source_servers import SourceHttp, SourceJdbc, SourceServer
 from streamlets.channels.delta.channel import DeltaChannel
 from streamlets.storage.crash import VARIABLE
 from tests.streamlets.ingress.conftest import TASK_TOPIC
@@ -120,3 +121,16 @@ def test_files_are_read_once_in_each_version(tmp_path: Path) -> None:
         kills.play(round)
         assert kills.problems() == []
     assert kills.settle() == []
+
+
+@pytest.mark.full
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [SourceHttp, SourceJdbc])
+def test_records_of_servers_are_read_once(target: type[SourceServer], tmp_path: Path) -> None:
+    """After two kills, with failed answers and rows that are inserted meanwhile."""
+    with target(tmp_path / "app", random.Random(4)) as kills:
+        for round in kills.rounds(0, 2):
+            kills.play(round)
+            assert kills.problems() == []
+        assert kills.settle() == []

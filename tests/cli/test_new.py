@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -113,3 +115,55 @@ def test_a_directory_that_cannot_be_written_is_reported(flow: Flow, tmp_path: Pa
     result = flow("new", str(tmp_path / "file" / "shop"))
     assert result.code == 1
     assert "cannot be written: Not a directory" in result.err
+
+
+def test_a_project_of_sources(flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files and a table become a project that fits its data, with paths that begin at the project."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "table.csv").write_text("id;price\n1;2.50\n2;\n")
+    (tmp_path / "in" / "results.json").write_text('{"id": 1, "tags": ["a"]}\n')
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as connection, connection:
+        connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, name TEXT)")
+        connection.execute("INSERT INTO orders VALUES (1, 'a')")
+    made = flow(
+        "new", "apps/tea", "--from", "in/table.csv", "--from", "in/results.json", "--from", "sqlite:shop.db", "--table",
+        "orders",
+    )  # fmt: skip
+    assert made.code == 0
+    assert "not sure: table, price" in made.err
+    project = tmp_path / "apps" / "tea"
+    files = {path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file()}
+    assert files == {
+        ".gitignore", "blueprint.conf", "schemas/orders.avsc", "schemas/results-2.avsc", "schemas/table.avsc",
+    }  # fmt: skip
+    verified = flow("verify", str(project), "--sample")
+    assert (verified.code, "no findings" in verified.out, "3 samples" in verified.out) == (0, True, True)
+    monkeypatch.chdir("in")
+    assert flow("new", "--from", "table.csv").code == 0
+    assert (tmp_path / "in" / "table" / "blueprint.conf").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "missing the NAME"),
+        (("shop", "--table", "t"), 2, "need --from"),
+        (("shop", "--from", "a.csv", "--template", "sql"), 2, "cannot be combined"),
+        (("shop", "--from", "none.csv"), 1, "there is no file `none.csv`"),
+        (("shop", "--from", "a.csv", "--option", "column=id"), 1, "no source has the option `column`"),
+        (("shop", "--from", "sqlite:shop.db", "--table", "t"), 1, "add `--option column=...`"),
+        (("Shop", "--from", "a.csv"), 2, "invalid project name `Shop`"),
+    ],
+)
+def test_sources_that_make_no_project(
+    arguments: tuple[str, ...], code: int, message: str, flow: Flow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is one error, and nothing is created."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as connection, connection:
+        connection.execute("CREATE TABLE t (name TEXT)")
+    result = flow("new", *arguments)
+    assert (result.code, message in " ".join(result.err.split())) == (code, True)
+    assert not list(tmp_path.glob("*hop/*"))

@@ -219,7 +219,9 @@ def _absolute(config: Mapping[str, Any], context: TriggererContext) -> Path:
 
 
 def directory_of(path: Path) -> Path:
-    """Return the directory before the first pattern of a path."""
+    """Return the directory before the first pattern of a path; of a file without a pattern, its directory."""
+    if path.is_file():
+        return path.parent
     parts = path.parts
     first = next((number for number, part in enumerate(parts) if glob.has_magic(part)), len(parts))
     return Path(*parts[:first])

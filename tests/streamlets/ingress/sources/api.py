@@ -73,10 +73,10 @@ class _Handler(BaseHTTPRequestHandler):
             at = int(query.get("from", 0))
             more = f'<{path}?from={at + SIZE}{since}>; rel="next", ' if at + SIZE < len(records) else ""
             return records[at : at + SIZE], {"Link": f'{more}<{path}?from=0>; rel="first"'}
-        if path in ("/cursor", "/urls"):
+        if path in ("/cursor", "/urls", "/products"):
             at = int(query.get("cursor", "c0")[1:])
             following = f"c{at + SIZE}" if at + SIZE < len(records) else None
-            if following and path == "/urls":
+            if following and path != "/cursor":
                 following = f"{self.server.url}{path}?cursor={following}{since}"
             return {"data": {"items": records[at : at + SIZE]}, "meta": {"next": following, "now": len(query)}}, {}
         at = (int(query["page"]) - 1) * SIZE if path == "/page" else int(query["offset"]) if path == "/offset" else 0
