@@ -78,6 +78,7 @@ def new(
 
 def _from_sources(directory: Path | None, texts: Sequence[str], table: str | None, options: Sequence[str]) -> None:
     """Create a project that reads sources."""
+    from blueprint.settings.secret_texts import masked
     from cli.output.errors import fail
     from streamlets.ingress.sources.sample import SampleError
     from streamlets.sampling.project import project_files, project_sources
@@ -88,7 +89,7 @@ def _from_sources(directory: Path | None, texts: Sequence[str], table: str | Non
     try:
         target, sources = project_sources(texts, table, options, directory, _ROWS)
     except SampleError as error:
-        fail(str(error))
+        fail(masked(str(error)))
     _check_name(target.resolve().name)
     _check_empty(target)
     _write(target, project_files(sources))

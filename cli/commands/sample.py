@@ -51,6 +51,7 @@ def sample(
     A type is proposed only if every value of the sample has it; what remains doubtful is listed with the reason.
     The exit code is 0 if there is a schema, 1 if the source cannot be read or FILE exists, 2 if arguments are wrong.
     """
+    from blueprint.settings.secret_texts import masked
     from streamlets.ingress.sources.sample import SampleError
 
     if overwrite and output is None:
@@ -60,7 +61,8 @@ def sample(
     try:
         proposal = _named(source, path, kind, table, options).proposal(rows)
     except SampleError as error:
-        fail(f"{source}: {error}")
+        fail(masked(f"{source}: {error}"))
+    source = masked(source)
     if output is not None:
         _write(output, proposal.text)
     if form == "json":

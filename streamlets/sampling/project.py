@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from blueprint.catalog import SourceTraits
 from blueprint.settings.options import option_problems, typed_options
@@ -95,6 +96,9 @@ def project_sources(
     directory = directory or Path(plain[0].name)
     sources: list[ProjectSource] = []
     for text, found in zip(texts, plain, strict=True):
+        if urlsplit(text.removeprefix("jdbc:")).password:
+            help = "leave it out, and add `--option password.env=NAME`, with the variable that has it"
+            raise SampleError(f"{text}: the URL has a password, which would be in the blueprint: {help}")
         traits = SOURCES[found.type].traits
         own = [option for option in options if _knows(traits, option)]
         source = source_of(text, found.type, table if _is_database(text) else None, own)

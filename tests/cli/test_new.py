@@ -153,6 +153,7 @@ def test_a_project_of_sources(flow: Flow, tmp_path: Path, monkeypatch: pytest.Mo
         (("shop", "--from", "none.csv"), 1, "there is no file `none.csv`"),
         (("shop", "--from", "a.csv", "--option", "column=id"), 1, "no source has the option `column`"),
         (("shop", "--from", "sqlite:shop.db", "--table", "t"), 1, "add `--option column=...`"),
+        (("shop", "--from", "postgresql://ann:s3cret@127.0.0.1:1/x", "--table", "t"), 1, "password.env"),
         (("Shop", "--from", "a.csv"), 2, "invalid project name `Shop`"),
     ],
 )
@@ -166,4 +167,5 @@ def test_sources_that_make_no_project(
         connection.execute("CREATE TABLE t (name TEXT)")
     result = flow("new", *arguments)
     assert (result.code, message in " ".join(result.err.split())) == (code, True)
+    assert "s3cret" not in result.err
     assert not list(tmp_path.glob("*hop/*"))
