@@ -25,22 +25,27 @@ _FILES = ("sqlite:", "duckdb:")
 
 _BLUEPRINT = """\
 # Made by `flow new --from`: each source is read into a topic, and `{results}` saves it.
-# Write SQL between them: `CREATE TEMPORARY VIEW ... AS SELECT ...`, then `SAVE STREAM` the view.
 
 blueprint {{
   streamlets {{
 {sources}
     {results} {{
       class = streamlets.Sql
-      parameters.statements = \"\"\"
-{statements}
-      \"\"\"
+      include "{results}.conf"
     }}
   }}
   topics {{
 {topics}
   }}
 }}
+"""
+
+_STATEMENTS = """\
+# SQL between the sources: `CREATE TEMPORARY VIEW ... AS SELECT ...`, then `SAVE STREAM` the view.
+
+parameters.statements = \"\"\"
+{statements}
+\"\"\"
 """
 
 _SOURCE = """\
@@ -124,7 +129,7 @@ def project_files(sources: Sequence[ProjectSource]) -> Iterator[tuple[str, str]]
     """
     tables = {source.name: name_text(table_name(source.name)) for source in sources}
     statements = [
-        f"        SAVE STREAM {table} TO parquet OPTIONS ('path' = 'out/{name}');" for name, table in tables.items()
+        f"  SAVE STREAM {table} TO parquet OPTIONS ('path' = 'out/{name}');" for name, table in tables.items()
     ]
     topics = [f"    {name} {{ producers = [{name}.out], consumers = [{_RESULTS}.{name}] }}" for name in tables]
     yield (
@@ -132,10 +137,10 @@ def project_files(sources: Sequence[ProjectSource]) -> Iterator[tuple[str, str]]
         _BLUEPRINT.format(
             results=_RESULTS,
             sources="".join(_source_text(source) for source in sources).rstrip("\n"),
-            statements="\n".join(statements),
             topics="\n".join(topics),
         ),
     )
+    yield f"{_RESULTS}.conf", _STATEMENTS.format(statements="\n".join(statements))
     for source in sources:
         yield f"schemas/{source.name}.avsc", source.proposal.text
     yield ".gitignore", ".flow/\nout/\n"

@@ -135,7 +135,8 @@ def test_a_project_of_sources(flow: Flow, tmp_path: Path, monkeypatch: pytest.Mo
     project = tmp_path / "apps" / "tea"
     files = {path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file()}
     assert files == {
-        ".gitignore", "blueprint.conf", "schemas/orders.avsc", "schemas/results-2.avsc", "schemas/table.avsc",
+        ".gitignore", "blueprint.conf", "results.conf", "schemas/orders.avsc", "schemas/results-2.avsc",
+        "schemas/table.avsc",
     }  # fmt: skip
     verified = flow("verify", str(project), "--sample")
     assert (verified.code, "no findings" in verified.out, "3 samples" in verified.out) == (0, True, True)
