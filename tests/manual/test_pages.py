@@ -43,6 +43,7 @@ OUTPUTS = {
     "docs/running.md": ("tests/cli/test_live.py",),
     "docs/tutorial.md": ("tests/manual/test_tutorial.py",),
     "docs/upgrades.md": ("tests/cli/test_run_continues.py",),
+    "docs/without-code.md": ("tests/manual/test_without_code.py",),
     "examples/changes/README.md": ("tests/examples/test_changes.py",),
     "examples/flights/README.md": ("tests/test_readme.py",),
     "examples/resilience/README.md": ("tests/test_readme.py", "tests/examples/test_resilience.py"),
