@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from blueprint.wording import counted
 from streamlets.contract.values import UUID
 
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)")
@@ -105,7 +106,9 @@ def _number(texts: Sequence[str]) -> Guess | None:
         scale = scales.pop()
         if (type := decimal_type([Decimal(text) for text in texts])) is not None:
             every = (
-                f"every value has {scale} digits after the point" if len(texts) > 1 else f"the only value is {texts[0]}"
+                f"every value has {counted(scale, 'digit')} after the point"
+                if len(texts) > 1
+                else f"the only value is {texts[0]}"
             )
             return Guess(type, f"{every}; use `double` if others have more")
     return Guess("double")

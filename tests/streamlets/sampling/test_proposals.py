@@ -66,7 +66,7 @@ CELLS = [
     (("1.5", "2.25"), "double NOT NULL", ""),
     (("1e5", "2.5"), "double NOT NULL", ""),
     (("1.50", "22.25"), "decimal(18,2) NOT NULL", "2 digits"),
-    (("1.5", "2.0"), "decimal(18,1) NOT NULL", "1 digits"),
+    (("1.5", "2.0"), "decimal(18,1) NOT NULL", "1 digit "),
     (("1.5", "2.7"), "double NOT NULL", ""),
     (("1234567890123456.50",), "decimal(38,2) NOT NULL", "only value"),
     (("true", "False"), "boolean NOT NULL", ""),
