@@ -142,7 +142,7 @@ def test_the_help_names_the_commands_that_import_modules(flow: Flow, modules: Pa
     calls = {name: [name] for name in cli_main._COMMANDS if name not in ("lsp", "ui")} | {
         "dead-letters replay": ["dead-letters", "replay"], "topics purge": ["topics", "purge", "readings"],
         "topics acls": ["topics", "acls"], "backfill": ["backfill", "mean", "--into", "out"],
-        "manifests": ["manifests", "created"],
+        "manifests": ["manifests", "created"], "sample": ["sample", "mean"],
         "tail": ["tail", "readings"], "explain": ["explain", "syntax"], "dead-letters": ["dead-letters", "list"],
         "checkpoints": ["checkpoints", "list"],
     }  # fmt: skip
