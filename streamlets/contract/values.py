@@ -16,6 +16,7 @@ from blueprint.spelling import suggestion
 from blueprint.wording import counted
 from streamlets.contract.decimals import EXACT
 from streamlets.contract.defaults import default_value
+from streamlets.contract.text import is_unicode
 
 DAY = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
 """The number after the last one of a time of day, by logical type."""
@@ -193,11 +194,8 @@ def leaf_value(value: object, schema: Schema, path: str) -> object:
 
 def _unicode(text: str, path: str) -> str:
     """Return a text that can be encoded: JSON escapes, and bytes of a file, may make others."""
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise _error(path, "is not valid UTF-8") from None
+    if not is_unicode(text):
+        raise _error(path, "is not valid UTF-8")
     return text
 
 

@@ -19,6 +19,7 @@ from blueprint.catalog import LoadFailure
 from blueprint.settings.secret_sources import environment_secrets, secrets_of_values
 from blueprint.settings.secrets import Secrets
 from streamlets.channels.dead_letters import dead_letter_contract
+from streamlets.contract.text import escaped
 from streamlets.contract.typed_batch import typed_batch
 from streamlets.contract.types import arrow_schema
 from streamlets.contract.values import RecordError, Values
@@ -66,8 +67,8 @@ class AttemptFailedError(Exception):
     """
 
     def __init__(self, reason: str, details: str) -> None:
-        super().__init__(reason)
-        self.reason, self.details = reason, details
+        self.reason, self.details = escaped(reason), escaped(details)
+        super().__init__(self.reason)
 
 
 class Records(Protocol):
@@ -346,10 +347,10 @@ def _users_part(trace: TracebackType | None) -> TracebackType | None:
 
 def _letter(record: str, port: str, task: Task, reason: str, time: float, version: str) -> dict[str, Any]:
     return {
-        "record": record,
+        "record": escaped(record),
         "port": port,
         "coordinates": f"task/{task.number}",
-        "reason": reason,
+        "reason": escaped(reason),
         "time": int(time * 1e6),
         "version": version,
     }

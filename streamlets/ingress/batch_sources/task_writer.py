@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from streamlets.channels.base import TopicResource
+from streamlets.contract.text import escaped
 from streamlets.ingress.batch_sources.tasks import Task, TaskError, payload_of, task_contract, to_batch
 from streamlets.runner.state_directory.places import Places
 
@@ -132,7 +133,7 @@ class TaskWriter:
         payload, encoding = payload_of(value)
         if remember is not None:
             payload_of(remember)
-        key = None if key is None else self._places.portable(key)
+        key = None if key is None else escaped(self._places.portable(key))
         with self._changed:
             if len(self._pending) >= _MAX_PENDING:
                 self._changed.wait_for(lambda: len(self._pending) < _MAX_PENDING or self._stopping or self._error)
@@ -147,7 +148,7 @@ class TaskWriter:
                         self._notes.append((self._next, remember))
                     return False
                 self._keys.add(digest)
-            event = (self._event or "")[:_MOST_EVENT]
+            event = escaped(self._event or "")[:_MOST_EVENT]
             task = Task(self._next, payload, encoding, key, event, self._clock(), retry_of)
             self._next += 1
             self._pending.append(task)

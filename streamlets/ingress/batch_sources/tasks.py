@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from blueprint.avro.tasks import task_contract
+from streamlets.contract.text import escaped
 from streamlets.contract.types import arrow_schema
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def payload_of(value: object) -> tuple[bytes, str]:
     if value is None:
         raise TaskError("a task cannot be None: pass what `prepare` needs to read it")
     try:
-        return _ENCODER.encode(value).encode(), "json"
+        return escaped(_ENCODER.encode(value)).encode(), "json"  # JSON escapes a lone surrogate likewise
     except (TypeError, ValueError, RecursionError) as error:
         name = type(value).__name__
         raise TaskError(

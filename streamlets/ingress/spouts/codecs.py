@@ -19,7 +19,9 @@ from blueprint.known_keys import KnownKey, text_values
 from blueprint.quantities import boolean
 from blueprint.spelling import suggestion
 from blueprint.wording import counted
+from streamlets.contract.text import is_unicode
 from streamlets.contract.values import JsonValues, RecordError, Values
+from streamlets.ingress.spouts.decoding import UNDECODABLE, shown_encoding, text_of, without_mark
 
 LARGEST_RECORD = 64 * 1024 * 1024
 """The maximum size in bytes of a line, or of a file that is one record."""
@@ -167,19 +169,43 @@ def _file_rows(path: str, file: IO[bytes], *, contract: Contract, field: str) ->
     yield Row(_with_path({field: value}, path, contract), "the file")
 
 
-def line_rows(path: str, file: IO[bytes], *, contract: Contract, field: str) -> Iterator[Row]:
-    """Yield each line of a file as the value of one field."""
+def line_rows(path: str, file: IO[bytes], *, contract: Contract, field: str, encoding: str = "utf-8") -> Iterator[Row]:
+    """Yield each line of a file as the value of one field.
+
+    Arguments:
+        path: its path.
+        file: its content, in UTF-8.
+        contract: the contract of the records.
+        field: the field.
+        encoding: its encoding before it was in UTF-8, for messages.
+    """
     binary = _is_bytes(contract, field)
     for number, line in _lines(file):
-        value = line if binary else line.decode("utf-8", errors="surrogateescape")
-        yield Row(_with_path({field: value}, path, contract), f"line {number}")
+        place, text = f"line {number}", "" if binary else text_of(line, first=number == 1)
+        if is_unicode(text):
+            yield Row(_with_path({field: line if binary else text}, path, contract), place)
+        else:
+            wrong = RecordError(f"`{field}`: is not valid {shown_encoding(encoding)}")
+            yield Row({"": wrong}, place, json.dumps({field: text}))
 
 
-def json_rows(path: str, file: IO[bytes], *, contract: Contract) -> Iterator[Row]:
-    """Yield each line of a file as the JSON text of a record."""
+def json_rows(
+    path: str, file: IO[bytes], *, contract: Contract | None = None, encoding: str = "utf-8"
+) -> Iterator[Row]:
+    """Yield each line of a file as the JSON text of a record.
+
+    Arguments:
+        path: its path.
+        file: its content, in UTF-8.
+        contract: the contract of the records.
+        encoding: its encoding before it was in UTF-8, for messages.
+    """
     for number, line in _lines(file):
-        if text := line.strip().decode("utf-8", errors="replace"):
-            yield Row(text, f"line {number}", text)
+        place, text = f"line {number}", text_of(line, first=number == 1).strip()
+        if not is_unicode(text):
+            yield Row({"": RecordError(f"is not valid {shown_encoding(encoding)}")}, place, text)
+        elif text:
+            yield Row(text, place, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +224,7 @@ class CsvForm:
     delimiter: str = ","
     quote: str = '"'
     null: str = ""
-    encoding: str = "utf-8-sig"
+    encoding: str = "utf-8"
 
 
 def _csv_codec(path: str, file: IO[bytes], *, contract: Contract, **options: Any) -> Iterator[Row]:
@@ -220,12 +246,15 @@ def csv_rows(
         CodecError: the file is not CSV.
     """
     fields = {field.name: field.schema for field in contract.record.fields}
-    errors = "surrogateescape" if form.encoding.startswith("utf-8") else "replace"
-    text = io.TextIOWrapper(file, encoding=form.encoding, errors=errors, newline="")
+    texts = {name for name in fields if not _is_bytes(contract, name)}
+    encoding = shown_encoding(form.encoding)
+    text = io.TextIOWrapper(file, encoding=form.encoding, errors=UNDECODABLE, newline="")
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_RECORD))
-    reader = csv.reader(text, delimiter=form.delimiter, quotechar=form.quote)
+    reader = csv.reader(without_mark(text), delimiter=form.delimiter, quotechar=form.quote)
     try:
         names = (next(reader, None) if form.header else list(fields)) or []
+        if not is_unicode("".join(names)):
+            raise CodecError(f"the first line is not valid {encoding}: set the option `encoding`")
         if columns is not None:
             columns(names)
         for cells in reader if names else ():
@@ -236,7 +265,11 @@ def csv_rows(
                 wrong = f"has {counted(len(cells), 'cell')}, expected {len(names)}"
                 yield Row({"": RecordError(wrong)}, place, json.dumps(cells))
                 continue
-            pairs = zip(names, cells, strict=True)
+            pairs = list(zip(names, cells, strict=True))
+            broken = next((n for n, c in pairs if not c.isascii() and n in texts and not is_unicode(c)), None)
+            if broken is not None:
+                yield Row({"": RecordError(f"`{broken}`: is not valid {encoding}")}, place, original)
+                continue
             yield Row(
                 {n: cell_value(c, fields[n], contract, form.null) if n in fields else c for n, c in pairs},
                 place,

@@ -14,6 +14,7 @@ from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.plan import OutletPlan, StreamletPlan
 from streamlets.channels.base import Appender, TopicResource
 from streamlets.contract.plain_columns import PlainColumns
+from streamlets.contract.text import escaped
 from streamlets.contract.values import RecordError
 from streamlets.ingress.spouts.codecs import CodecError, Row, original, record_of
 
@@ -248,10 +249,10 @@ class _Batches:
         self.dead_letters += 1
         self._broken.append(
             {
-                "record": original(row),
+                "record": escaped(original(row)),
                 "port": f"{self._outlet.streamlet}.{self._outlet.name}",
                 "coordinates": f"spout/{row.place}",
-                "reason": reason,
+                "reason": escaped(reason),
                 "time": int(time.time() * 1_000_000),
                 "version": self._version,
             }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import glob
 import json
@@ -9,7 +10,7 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,8 +114,12 @@ def file_stats(path: Path) -> Iterator[tuple[str, os.stat_result]]:
         for entry in entries:
             if entry.name.startswith(".") or not matches(entry.name):
                 continue
-            with suppress(FileNotFoundError):
+            try:
                 found = entry.stat()
+            except OSError as error:
+                if error.errno not in (errno.ENOENT, errno.ELOOP):  # deleted, or a link that leads nowhere
+                    raise
+            else:
                 if stat.S_ISREG(found.st_mode):
                     yield entry.path, found
 
@@ -123,10 +128,44 @@ def matching_files(path: Path) -> list[Path]:
     """Return the files of a directory or pattern, sorted, without names that begin with a dot.
 
     Arguments:
-        path: a directory, or a path with `*`, `?`, `[...]` or `**`.
+        path: a directory, or a path with `*`, `?`, `[...]` or `**`, which does not follow links to directories.
     """
-    found = path.iterdir() if path.is_dir() else map(Path, glob.iglob(str(path), recursive=True))  # noqa: PTH207 - the pattern is absolute
-    return sorted(file for file in found if not file.name.startswith(".") and file.is_file())
+    found = path.iterdir() if path.is_dir() else _matches(Path(path.anchor), path.relative_to(path.anchor).parts)
+    return sorted({file for file in found if not file.name.startswith(".") and file.is_file()})
+
+
+def _matches(directory: Path, parts: Sequence[str]) -> Iterator[Path]:
+    """Yield the paths below a directory that match the parts of a pattern, some several times.
+
+    `*`, `?` and `[...]` do not match names that begin with a dot, and neither does `**`.
+    """
+    part, *rest = parts
+    if part == "**":
+        yield from _matches(directory, rest or ["*"])
+        for entry in _entries(directory):
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                yield from _matches(directory / entry.name, parts)
+        return
+    if not glob.has_magic(part):
+        matching = [part]
+    else:
+        is_match, hidden = re.compile(fnmatch.translate(part)).match, part.startswith(".")
+        names = (entry.name for entry in _entries(directory))
+        matching = [name for name in names if (hidden or not name.startswith(".")) and is_match(name)]
+    for name in matching:
+        if not rest:
+            yield directory / name
+        elif (directory / name).is_dir():
+            yield from _matches(directory / name, rest)
+
+
+def _entries(directory: Path) -> list[os.DirEntry[str]]:
+    """Return the entries of a directory; none if it cannot be listed."""
+    try:
+        with os.scandir(directory) as entries:
+            return list(entries)
+    except OSError:
+        return []
 
 
 class FilesTriggerer:

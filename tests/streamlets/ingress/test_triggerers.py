@@ -18,7 +18,13 @@ import pytest
 from cli.application import Application
 from streamlets.ingress.triggerers import TriggererContext
 from streamlets.ingress.triggerers.cron import CronTriggerer
-from streamlets.ingress.triggerers.files import FileChangedError, FilesTriggerer, FileVersion
+from streamlets.ingress.triggerers.files import (
+    FileChangedError,
+    FilesTriggerer,
+    FileVersion,
+    file_stats,
+    matching_files,
+)
 from streamlets.ingress.triggerers.http import HttpTriggerer
 from streamlets.ingress.triggerers.immediate import ImmediateTriggerer
 from streamlets.ingress.triggerers.registry import TRIGGERERS, TriggererError, make_triggerer
@@ -347,3 +353,29 @@ def test_relative_paths_are_checked_from_the_directory_of_the_blueprint(
     assert findings() == []
     assert findings(f"{discovery}.config.path=incoming/*.csv") == []
     assert findings(f"{discovery}.config.path=conf") == ["there is no directory `conf`"]
+
+
+def test_links_to_directories_are_not_followed_by_two_stars(tmp_path: Path) -> None:
+    """A link to a directory above would have files found many times; `*` and names follow links, and so do files."""
+    (tmp_path / "data" / "sub" / ".hidden").mkdir(parents=True)
+    for name in ("a.csv", "sub/b.csv", "sub/.c.csv", "sub/.hidden/d.csv"):
+        (tmp_path / "data" / name).touch()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "e.csv").touch()
+    (tmp_path / "data" / "loop").symlink_to(tmp_path / "data")
+    (tmp_path / "data" / "self").symlink_to("self")
+    (tmp_path / "data" / "far").symlink_to(tmp_path / "other")
+    (tmp_path / "data" / "link.csv").symlink_to(tmp_path / "other" / "e.csv")
+
+    def found(pattern: str) -> list[str]:
+        names = sorted(str(Path(path).relative_to(tmp_path / "data")) for path, _ in file_stats(tmp_path / pattern))
+        assert names == [str(path.relative_to(tmp_path / "data")) for path in matching_files(tmp_path / pattern)]
+        return names
+
+    everything = ["a.csv", "link.csv", "sub/b.csv"]
+    assert found("data/**/*.csv") == found("data/**/*") == found("data/**") == everything
+    assert found("data/**/**/*.csv") == everything, "each once"
+    assert found("data/*/*.csv") == ["far/e.csv", "loop/a.csv", "loop/link.csv", "sub/b.csv"]
+    assert found("data/far/**/*.csv") == ["far/e.csv"] and found("data/*/e.csv") == ["far/e.csv"]
+    assert found("data/**/.hidden/*.csv") == ["sub/.hidden/d.csv"] and found("data/nowhere/**/*") == []
+    assert found("data") == ["a.csv", "link.csv"] and found("data/a.csv") == ["a.csv"]

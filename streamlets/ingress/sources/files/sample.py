@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from blueprint.wording import counted
+from streamlets.contract.text import escaped, is_unicode
 from streamlets.ingress.sources.files.tasks import partition_values
 from streamlets.ingress.sources.sample import Sample, SampledRow, SampleError
 from streamlets.ingress.spouts.codecs import LARGEST_RECORD
+from streamlets.ingress.spouts.decoding import text_of
 from streamlets.ingress.triggerers.files import directory_of, file_stats
 
 MOST_FILES = 8
@@ -203,10 +205,13 @@ def json_sample(file: IO[bytes]) -> FileRows:
 
 def _json_rows(file: IO[bytes]) -> Iterator[tuple[Mapping[str, Any], str]]:
     for number, line in enumerate(file, 1):
-        if not line.strip():
+        text = text_of(line, first=number == 1)
+        if not text.strip():
             continue
+        if not is_unicode(text):
+            raise SampleError(f"is not in the encoding in line {number}: set the option `encoding`")
         try:
-            value = json.loads(line, parse_float=Decimal)
+            value = json.loads(text, parse_float=Decimal)
         except (ValueError, RecursionError) as error:
             help = "one object on each line is expected; `jq -c '.[]'` makes lines of an array"
             raise SampleError(f"is not JSON in line {number}: {error}; {help}") from None
@@ -218,7 +223,7 @@ def _json_rows(file: IO[bytes]) -> Iterator[tuple[Mapping[str, Any], str]]:
 
 def line_sample(file: IO[bytes], column: str) -> FileRows:
     """Return the first lines of a file as values of a column."""
-    lines = ((line.rstrip(b"\r\n").decode("utf-8", "replace"), number) for number, line in enumerate(file, 1))
+    lines = ((escaped(text_of(line.rstrip(b"\r\n"), first=n == 1)), n) for n, line in enumerate(file, 1))
     rows = (({column: line}, f"line {number}") for line, number in lines)
     return FileRows(rows, [column], types={column: "string"})
 

@@ -89,7 +89,7 @@ def given_values(version: FileVersion, options: Mapping[str, Any], contract: Con
             if name in names:
                 values[name] = partition_value(name, value, contract)
     if column := options.get("file-column"):
-        values[column] = version.path
+        values[column] = converted(str(column), version.path, contract)
     if column := options.get("time-column"):
         name = str(column)
         values[name] = converted(name, datetime.fromtimestamp(version.modified / 1e9, UTC), contract)
@@ -105,7 +105,9 @@ def partition_values(file: Path, root: Path) -> dict[str, str | None]:
     """
     below = file.parent.relative_to(root).parts if file.parent.is_relative_to(root) else ()
     pairs = (part.split("=", 1) for part in below if "=" in part)
-    return {name: None if value == _NULL_PARTITION else unquote(value) for name, value in pairs}
+    return {
+        name: None if value == _NULL_PARTITION else unquote(value, errors="surrogateescape") for name, value in pairs
+    }
 
 
 def partition_value(name: str, value: str | None, contract: Contract) -> object:

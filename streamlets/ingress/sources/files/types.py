@@ -16,6 +16,7 @@ from typing import IO, Any, ClassVar, cast
 from blueprint.avro.model import Contract
 from blueprint.avro.spark_types import optional
 from blueprint.catalog import ParameterProblem, ReadPath, SourceOption, SourceTraits
+from streamlets.contract.text import escaped
 from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.sources.base import OpenSource, SourceItem, SourceType, contract_of
 from streamlets.ingress.sources.files.options import (
@@ -44,6 +45,7 @@ from streamlets.ingress.sources.files.typed_sample import avro_sample, parquet_s
 from streamlets.ingress.sources.records import Records
 from streamlets.ingress.sources.sample import Sample
 from streamlets.ingress.spouts.codecs import CodecError, CsvForm, avro_rows, csv_rows, json_rows, line_rows
+from streamlets.ingress.spouts.decoding import in_utf_8, is_utf_8
 from streamlets.ingress.triggerers.files import FileVersion, directory_of
 
 _SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
@@ -157,7 +159,7 @@ class OpenFiles(OpenSource):
 
 def shown_path(path: str, directory: Path) -> str:
     """Return a path for messages, relative to the directory of the blueprint if it is below."""
-    return os.path.relpath(path, directory) if Path(path).is_relative_to(directory) else path
+    return escaped(os.path.relpath(path, directory) if Path(path).is_relative_to(directory) else path)
 
 
 def _opened(path: str, compression: str) -> IO[bytes]:
@@ -198,7 +200,7 @@ class CsvSource(FilesSource):
             delimiter=options[SEPARATOR.name],
             quote=options[QUOTE.name],
             null=options.get(NULL_VALUE.name, ""),
-            encoding="utf-8-sig" if encodings.lookup(encoding).name == "utf-8" else encoding,
+            encoding=encoding,
         )
         check = _requiring(records.read_contract, options) if form.header else None
         rows = csv_rows(file, records.read_contract, form, check)
@@ -212,7 +214,7 @@ class CsvSource(FilesSource):
             header=options[HEADER.name],
             separator=separator,
             quote=options[QUOTE.name],
-            encoding="utf-8-sig" if encodings.lookup(encoding).name == "utf-8" else encoding,
+            encoding="utf-8-sig" if is_utf_8(encoding) else encoding,
             chosen=separator != SEPARATOR.default,
         )
         null = options.get(NULL_VALUE.name, "")
@@ -229,7 +231,7 @@ class JsonSource(FilesSource):
 
     def items(self, file: IO[bytes], records: Records, options: Mapping[str, Any]) -> Iterator[SourceItem]:
         """Yield the records of the lines."""
-        yield from records.of_rows(json_rows("", _in_utf_8(file, options), contract=records.read_contract))
+        yield from records.of_rows(json_rows("", _in_utf_8(file, options), encoding=options[ENCODING.name]))
 
     def first_rows(self, file: IO[bytes], options: Mapping[str, Any]) -> FileRows:
         """Return the objects of the first lines."""
@@ -247,7 +249,9 @@ class TextSource(FilesSource):
         """Yield the lines."""
         read = records.read_contract
         column = options.get(LINE.name) or read.record.fields[0].name
-        yield from records.of_rows(line_rows("", _in_utf_8(file, options), contract=read, field=column))
+        lines = _in_utf_8(file, options)
+        rows = line_rows("", lines, contract=read, field=column, encoding=options[ENCODING.name])
+        yield from records.of_rows(rows)
 
     def first_rows(self, file: IO[bytes], options: Mapping[str, Any]) -> FileRows:
         """Return the first lines."""
@@ -313,6 +317,4 @@ def _requiring(contract: Contract, options: Mapping[str, Any]) -> Callable[[Iter
 def _in_utf_8(file: IO[bytes], options: Mapping[str, Any]) -> IO[bytes]:
     """Return the content of a file in UTF-8."""
     encoding = options[ENCODING.name]
-    if encodings.lookup(encoding).name == "utf-8":
-        return file
-    return cast("IO[bytes]", encodings.EncodedFile(file, "utf-8", encoding, "replace"))
+    return file if is_utf_8(encoding) else in_utf_8(file, encoding)

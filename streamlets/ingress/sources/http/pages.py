@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
+from streamlets.contract.text import escaped, is_unicode
 from streamlets.ingress.sources.http.client import Answer
 
 PAGING = ("none", "link", "cursor", "page", "offset")
@@ -93,11 +94,18 @@ class Pages:
             if cursor in (None, "", False):
                 return None
             text = str(cursor)
+            if not is_unicode(text):
+                raise PageError(f"the cursor `{escaped(text)}` in the answer to GET {url} is not valid UTF-8")
             return urljoin(url, text) if "/" in text and self.urls else with_query(url, {self.parameter: text})
         if self.paging in ("page", "offset") and records:
             now = int(dict(parse_qsl(urlsplit(url).query))[self.parameter])
             return with_query(url, {self.parameter: str(now + (1 if self.paging == "page" else records))})
         return None
+
+    def shown(self, url: str) -> str:
+        """Return what leads to a page, for messages: its cursor, or its URL."""
+        cursor = dict(parse_qsl(urlsplit(url).query)).get(self.parameter)
+        return f"the cursor `{cursor}`" if self.paging == "cursor" and cursor is not None else f"the page {url}"
 
 
 def with_query(url: str, parameters: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from blueprint.catalog import ParameterProblem, ParameterType, SourceOption, SourceTraits
+from streamlets.contract.text import is_unicode
 from streamlets.ingress.batch_sources.context import Eat, SourceContext
 from streamlets.ingress.sources.base import OpenSource, SourceItem, SourceType, contract_of
 from streamlets.ingress.sources.http.client import Client, RequestFailedError, basic, origin, unzipped, zipped
@@ -182,6 +183,7 @@ class OpenHttp(OpenSource):
         memory = _Memory.of(eat.remembered, [urlsplit(self._options["url"]).path, self._options.get("since-field")])
         resumed = memory.next is not None
         url = memory.next or self._start(memory)
+        seen = {url}
         for _ in range(self._options["max-pages"]):
             try:
                 following = self._page(url, memory, eat)
@@ -189,11 +191,15 @@ class OpenHttp(OpenSource):
                 if not (resumed and error.status in _EXPIRED):
                     raise
                 following, memory.next = self._start(memory), None  # its cursor has expired
+                seen.clear()
             resumed = False
             if following is None:
                 memory.end()
                 eat.remember(memory.stored)
                 return
+            if following in seen:
+                raise PageError(f"{self._pages.shown(following)} was seen before: the pages after it would repeat")
+            seen.add(following)
             url = following
 
     def sample(self, count: int) -> Sample:
@@ -309,6 +315,8 @@ class _Memory:
         if value is None:
             return False
         text, print_ = _plain(value), digest(record)
+        if isinstance(text, str) and not is_unicode(text):  # no URL can have it
+            return False
         if text == self.since and print_ in self._known:
             return True
         if self._largest is None or _greater(text, self._largest):

@@ -79,6 +79,8 @@ class _Handler(BaseHTTPRequestHandler):
             if following and path != "/cursor":
                 following = f"{self.server.url}{path}?cursor={following}{since}"
             return {"data": {"items": records[at : at + SIZE]}, "meta": {"next": following, "now": len(query)}}, {}
+        if path == "/loop":  # a, b, a, b and so on
+            return {"items": records[:1], "next": {"a": "b"}.get(query.get("cursor", ""), "a")}, {}
         at = (int(query["page"]) - 1) * SIZE if path == "/page" else int(query["offset"]) if path == "/offset" else 0
         return records[at : at + SIZE] if path != "/all" else records, {}
 

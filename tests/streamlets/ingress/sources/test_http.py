@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from streamlets.ingress.sources.http.client import Client, RequestFailedError
+from streamlets.ingress.sources.http.pages import PageError
 from streamlets.ingress.sources.http.type import _Memory
 from streamlets.testkit import Testkit
 from tests.streamlets.ingress.sources.api import Api, serving
@@ -230,3 +231,25 @@ def test_what_another_source_has_remembered_is_ignored() -> None:
     assert _Memory.of(stored, ["/orders", "at"]).since == "2024"
     assert _Memory.of(stored, ["/others", "at"]).since is None
     assert _Memory.of({"of": ["t", "id"], "after": 5}, ["/orders", "at"]).since is None
+
+
+def test_text_that_is_not_unicode(kit: Testkit, tmp_path: Path, api: Api) -> None:
+    """Halves of characters are a dead letter, and neither the page nor what is remembered is in the way of others."""
+    api.records = [{"id": 1, "at": "b"}, {"id": 2, "at": "\ud800x"}, {"id": 3, "at": "a"}]
+    options = {"url": "/all", "since_field": "at", "since_parameter": "later"}
+    bench = bench_of(kit, tmp_path, api, options)
+    assert ids(bench) == [1, 3]
+    assert bench.letters() == [('{"id": 2, "at": "\\ud800x"}', f"{api.url}/all, record 2: `at`: is not valid UTF-8")]
+    api.records.append({"id": 4, "at": "z"})
+    assert 4 in ids(bench)
+
+
+@pytest.mark.parametrize("limit", [1000, 2])
+def test_a_cursor_that_was_seen_before(kit: Testkit, tmp_path: Path, api: Api, limit: int) -> None:
+    """The discovery fails, and does not request the same pages for ever."""
+    options = {"url": "/loop", "paging": "cursor", "cursor": "next", "records": "items", "max_pages": limit}
+    bench = bench_of(kit, tmp_path, api, options)
+    with pytest.raises(PageError, match=r"the cursor `[ab]` was seen before"):
+        for _ in range(2):
+            bench.source.discover()
+    assert len(api.requests) <= 4
