@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import datetime
+import math
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -156,7 +157,10 @@ class JsonValues(Values):
             except binascii.Error:
                 raise _error(path, f"is {value!r:.40}, which is not base64") from None
         elif kind in ("float", "double") and (isinstance(value, Decimal) or value in ("NaN", "Infinity", "-Infinity")):
-            value = float(value)
+            number = float(value)
+            if isinstance(value, Decimal) and math.isinf(number) and value.is_finite():
+                raise _error(path, f"is {value!s:.{SHOWN}}, out of range for `{kind}`")
+            value = number
         return leaf_value(value, schema, path)
 
 
@@ -172,7 +176,10 @@ def leaf_value(value: object, schema: Schema, path: str) -> object:
                 raise _error(path, f"is {value}, out of range for `{kind}`")
             return value
         case Primitive(type="float" | "double"), int() | float() if not isinstance(value, bool):
-            return float(value)
+            try:
+                return float(value)
+            except OverflowError:
+                raise _error(path, f"is {value!s:.{SHOWN}}, out of range for `{schema.type}`") from None
         case Primitive(type="string"), str():
             return _unicode(value, path)
         case Primitive(type="string", logical=Logical(name="uuid")), uuid.UUID():

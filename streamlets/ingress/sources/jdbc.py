@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
 
 from blueprint.avro.model import Array, Field, Map, Primitive, Record
 from blueprint.avro.spark_types import optional
@@ -88,6 +90,10 @@ class JdbcSource(SourceType):
         if "table" not in options and "query" not in options:
             help = ("set `table`, or `query` to a statement",)
             yield ParameterProblem(("options",), "the source `jdbc` requires `table` or `query`", help)
+        parts = urlsplit(str(options["url"]).removeprefix("jdbc:"))
+        if parts.password is not None or "password" in parse_qs(parts.query):
+            help = ("set `user`, and `password { env = NAME }`",)
+            yield ParameterProblem(("options", "url"), "`url` has a password, which is not a secret there", help)
         try:
             target = database(str(options["url"]))
         except UrlError as error:
@@ -169,8 +175,24 @@ class OpenJdbc(OpenSource):
         for statement in (page, f"SELECT MAX({self._column}) {where}"):
             for (value,) in rows_of(cursor, statement, values):
                 if value is not None:
-                    return stored_value(value)
+                    return self._position(value)
         return None
+
+    def _position(self, value: Any) -> Any:
+        """Return a value of the column as a task has it.
+
+        Raises:
+            ValueError: it cannot be the end of a range.
+        """
+        stored = stored_value(value)
+        if isinstance(stored, bool) or not isinstance(stored, int | float | str) or stored in (math.inf, -math.inf):
+            rows = f"`{self._options['table']}`" if "table" in self._options else "the query"
+            column, shown = self._options["column"], f"{value!r:.60}"
+            raise ValueError(
+                f"the column `{column}` of {rows} has the value {shown}, which is not a number or a time that can be "
+                "remembered: correct the row, or leave it out with a query"
+            )
+        return stored
 
     def _between(self, after: Any, upto: Any) -> tuple[str, list[Any]]:
         """Return the condition of a range, and the values of its placeholders; None stands for no limit."""
@@ -220,7 +242,7 @@ def stored_value(value: Any) -> Any:
     """Return a value of the column as JSON has it."""
     if isinstance(value, datetime | date):
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
-    return int(value) if isinstance(value, Decimal) else value
+    return int(value) if isinstance(value, Decimal) and value.is_finite() and value == int(value) else value
 
 
 def plain_value(value: Any, field: Field, source: OpenJdbc) -> Any:

@@ -16,11 +16,11 @@ from blueprint.avro.model import Contract, Primitive, Record
 from blueprint.avro.spark_types import optional
 from blueprint.catalog import ParameterProblem
 from blueprint.known_keys import KnownKey, text_values
-from blueprint.quantities import boolean
 from blueprint.spelling import suggestion
 from blueprint.wording import counted
 from streamlets.contract.text import is_unicode
 from streamlets.contract.values import JsonValues, RecordError, Values
+from streamlets.ingress.spouts.cells import cell_value, unique_keys
 from streamlets.ingress.spouts.decoding import UNDECODABLE, shown_encoding, text_of, without_mark
 
 LARGEST_RECORD = 64 * 1024 * 1024
@@ -255,6 +255,8 @@ def csv_rows(
         names = (next(reader, None) if form.header else list(fields)) or []
         if not is_unicode("".join(names)):
             raise CodecError(f"the first line is not valid {encoding}: set the option `encoding`")
+        if twice := next((name for n, name in enumerate(names) if name in fields and name in names[:n]), None):
+            raise CodecError(f"the file has the column `{twice}` twice")
         if columns is not None:
             columns(names)
         for cells in reader if names else ():
@@ -279,29 +281,6 @@ def csv_rows(
         raise CodecError(f"invalid CSV at line {reader.line_num}: {error}") from None
     finally:
         text.detach()
-
-
-def cell_value(cell: str, schema: Any, contract: Contract, null: str = "") -> object:
-    """Return the value of a cell for a type; a cell that is not of the type stays a string, which the check reports."""
-    held, nullable = optional(schema, contract)
-    if cell == null and nullable:
-        return None
-    kind = held.type if isinstance(held, Primitive) and held.logical is None else ""
-    try:
-        match kind:
-            case "int" | "long":
-                return int(cell)
-            case "float" | "double":
-                return float(cell)
-            case "boolean":
-                value = boolean(cell.lower())
-                return cell if value is None else value
-            case "bytes":
-                return cell.encode("utf-8", errors="surrogateescape")
-            case _:
-                return cell
-    except ValueError:
-        return cell
 
 
 def avro_rows(
@@ -371,7 +350,7 @@ def record_of(row: Row, contract: Contract, *, extra: bool) -> dict[str, object]
     record: Record = contract.record
     if isinstance(row.values, str):
         try:
-            parsed = json.loads(row.values, parse_float=Decimal)
+            parsed = json.loads(row.values, parse_float=Decimal, object_pairs_hook=unique_keys)
         except (ValueError, RecursionError) as error:
             raise RecordError(f"invalid JSON: {error}") from None
         if not isinstance(parsed, dict):

@@ -201,7 +201,10 @@ class FilesTriggerer:
             seconds_of(config, _INTERVAL)
         except ValueError as error:
             yield TriggererProblem("interval", str(error), ("such as `10 seconds`",))
-        if not lacking and not directory_of(_absolute(config, context)).is_dir():
+        if not lacking and "://" in config["path"]:
+            help = ("mount the storage, and write the path below which it is", "`http://` needs the source `http`")
+            yield TriggererProblem("path", f"`{config['path']}` is not a path of this machine", help)
+        elif not lacking and not directory_of(_absolute(config, context)).is_dir():
             message = f"there is no directory `{directory_of(Path(config['path']))}`"
             yield TriggererProblem("path", message, ("create it, or correct the path",))
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from blueprint.avro.model import Contract
 from streamlets.ingress.batch_sources.context import Eat
 from streamlets.ingress.sources.records import converted
-from streamlets.ingress.spouts.codecs import cell_value
+from streamlets.ingress.spouts.cells import cell_value
 from streamlets.ingress.triggerers.files import FileChangedError, FileVersion, file_stats
 
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"

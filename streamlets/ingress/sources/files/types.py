@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import abc
 import bz2
-import codecs as encodings
 import gzip
+import io
 import lzma
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -108,8 +108,8 @@ class FilesSource(SourceType):
         """Yield the problems of an encoding, and of characters."""
         if ENCODING in self.traits.options:
             try:
-                encodings.lookup(options[ENCODING.name])
-            except LookupError:
+                io.TextIOWrapper(io.BytesIO(), options[ENCODING.name])  # which refuses codecs such as `base64`
+            except (LookupError, ValueError):
                 message = f"there is no encoding `{options[ENCODING.name]}`"
                 yield ParameterProblem(("options", ENCODING.name), message, ("such as `utf-8` or `latin-1`",))
         for option in (SEPARATOR, QUOTE):

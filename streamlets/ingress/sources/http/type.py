@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -25,6 +26,11 @@ _PARAMETERS = ("cursor", "page", "offset")
 
 _EXPIRED = (400, 404, 410, 422)
 """The status codes with which servers refuse a cursor that they no longer know."""
+
+_HEADERS = "headers."
+"""What the names of options for headers begin with."""
+
+_HEADER_NAME, _HEADER_VALUE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"), re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 
 _OPTIONS = (
     SourceOption(name="url", description="the URL of the first page", required=True),
@@ -121,7 +127,7 @@ class HttpSource(SourceType):
         options=_OPTIONS,
         discovery={"triggerer": "interval", "config": {"interval": "1 minute"}},
         exclusive=(("token", "user"),),
-        passes_on=("headers.",),
+        passes_on=(_HEADERS,),
     )
 
     def open(self, options: Mapping[str, Any], context: SourceContext) -> OpenHttp:
@@ -149,6 +155,24 @@ class HttpSource(SourceType):
         if "page-parameter" in options and options["paging"] not in _PARAMETERS:
             message = f"`page-parameter` has no meaning with `paging = {options['paging']}`"
             yield ParameterProblem(("options", "page-parameter"), message, ("remove `page-parameter`",), "key")
+        for name, amount in (("timeout", options["timeout"].nanoseconds), ("max-size", options["max-size"].bytes)):
+            if not amount:
+                yield ParameterProblem(("options", name), f"`{name}` must be more than 0")
+        yield from _header_problems(options)
+
+
+def _header_problems(options: Mapping[str, Any]) -> Iterator[ParameterProblem]:
+    """Yield the problems of headers, which could be taken for further ones."""
+    named = {name: (name.removeprefix(_HEADERS), str(v)) for name, v in options.items() if name.startswith(_HEADERS)}
+    if "header" in options:
+        named["header"] = (options["header"], "")
+    for option, (name, value) in named.items():
+        path = ("options", *((_HEADERS[:-1], name) if option != "header" else (option,)))
+        if not _HEADER_NAME.fullmatch(name):
+            yield ParameterProblem(path, f"`{name}` is not the name of a header")
+        elif not _HEADER_VALUE.fullmatch(value):
+            message = f"the value of the header `{name}` has a character that a header cannot have"
+            yield ParameterProblem(path, message)
 
 
 class OpenHttp(OpenSource):
@@ -265,8 +289,7 @@ class OpenHttp(OpenSource):
         if "password" in options:
             secrets["Authorization"] = basic(options["user"], secret(options["password"]))
             self._context.secrets.add((secrets["Authorization"].partition(" ")[2],))
-        prefix = "headers."
-        headers = {name[len(prefix) :]: str(value) for name, value in options.items() if name.startswith(prefix)}
+        headers = {name[len(_HEADERS) :]: str(value) for name, value in options.items() if name.startswith(_HEADERS)}
         size = options["max-size"]
         return Client(headers, secrets, options["timeout"].seconds, options["attempts"], size.bytes)
 

@@ -287,3 +287,55 @@ def test_typed_columns_of_parquet_keep_their_place(kit: Testkit, tmp_path: Path)
     rows = bench.read()
     assert [row["id"] for row in rows] == list(range(3000)) and [row["n"] for row in rows] == list(range(1, 3001))
     assert {row["day"] for row in rows} == {datetime.date(2024, 1, 31)}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "day=2024-01-31/a.csv"])
+def test_a_path_of_one_file(kit: Testkit, tmp_path: Path, name: str) -> None:
+    """Without a pattern; only this file is read."""
+    path = tmp_path / "data" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("id,name\n1,a\n")
+    path.with_name("b.csv").write_text("id,name\n2,b\n")
+    bench = Bench(kit, tmp_path / "data", "csv", "id long, name string", path=str(path))
+    assert bench.read() == [{"id": 1, "name": "a"}] and bench.letters() == []
+
+
+def test_a_column_that_is_there_twice(kit: Testkit, tmp_path: Path) -> None:
+    """The file is a dead letter: nobody knows which of them is meant. Another column may be there twice."""
+    bench = Bench(kit, tmp_path / "data", "csv")
+    bench.write("a.csv", "id,product,price,id\n1,a,1,2\n")
+    bench.write("b.csv", "id,product,price,,\n3,a,1,,\n")
+    assert [row["id"] for row in bench.read()] == [3]
+    ((_, reason),) = bench.letters()
+    assert reason == "CodecError: the file has the column `id` twice"
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("csv", "id,price\n1,1e400\n2,-1e400\n3,inf\n4,1e300\n"),
+        (
+            "json",
+            '{"id": 1, "price": 1e400}\n{"id": 2, "price": -1%s}\n{"id": 3, "price": "Infinity"}\n'
+            '{"id": 4, "price": 1e300}\n' % ("0" * 400),
+        ),
+    ],
+)
+def test_numbers_that_are_too_large(kit: Testkit, tmp_path: Path, source: str, text: str) -> None:
+    """They are dead letters, and not infinity."""
+    bench = Bench(kit, tmp_path / "data", source, "id long, price double")
+    bench.write("a", text)
+    assert bench.read() == [{"id": 3, "price": float("inf")}, {"id": 4, "price": 1e300}]
+    reasons = [reason for _, reason in bench.letters()]
+    assert len(reasons) == 2 and all("`price`: is" in reason for reason in reasons)
+
+
+def test_a_key_of_json_that_is_there_twice(kit: Testkit, tmp_path: Path) -> None:
+    """The line is a dead letter."""
+    bench = Bench(kit, tmp_path / "data", "json")
+    bench.write("a", '{"id": 1, "more": {"x": 1, "x": 2}}\n{"id": 8, "id": 9}\n{"id": 3}\n')
+    assert [row["id"] for row in bench.read()] == [3]
+    assert [reason.split(": ", 1)[1] for _, reason in bench.letters()] == [
+        "invalid JSON: the key `x` is there twice",
+        "invalid JSON: the key `id` is there twice",
+    ]

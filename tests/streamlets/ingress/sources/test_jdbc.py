@@ -123,3 +123,28 @@ def test_a_database_that_does_not_exist_is_not_created(kit: Testkit, tmp_path: P
     with pytest.raises(sqlite3.OperationalError, match="unable to open"):
         bench.source.discover()
     assert not (tmp_path / "shop.db").exists()
+
+
+@pytest.mark.parametrize("value", ["x'00ff'", "1e999"])
+def test_a_value_that_is_no_position(kit: Testkit, tmp_path: Path, value: str) -> None:
+    """The error of the discovery names the table and the column."""
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as connection, connection:
+        connection.execute("CREATE TABLE t (id)")
+        connection.execute(f"INSERT INTO t VALUES (1), ({value})")
+    url = f"sqlite:{tmp_path / 'shop.db'}"
+    bench = Bench(kit, tmp_path / "data", "jdbc", "id int", url=url, table="t", column="id")
+    with pytest.raises(ValueError, match=r"the column `id` of `t` has the value .*, which is not a number or a time"):
+        bench.source.discover()
+
+
+def test_numbers_with_a_fraction_are_no_positions(kit: Testkit, tmp_path: Path) -> None:
+    """A rounded one would be passed again and again."""
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "shop.db")) as connection:
+        connection.execute("CREATE TABLE t (id DECIMAL(5,1))")
+        connection.execute("INSERT INTO t VALUES (1.5)")
+    url = f"duckdb:{tmp_path / 'shop.db'}"
+    bench = Bench(kit, tmp_path / "data", "jdbc", "id int", url=url, table="t", column="id")
+    with pytest.raises(ValueError, match=r"the column `id` of `t` has the value Decimal\('1.5'\)"):
+        bench.source.discover()

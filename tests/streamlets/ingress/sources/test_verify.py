@@ -66,6 +66,19 @@ def findings(flow: Flow, directory: Path, parameters: str, schema: str = FLAT) -
         ('from = jdbc, options { url = "oracle:x", table = t, column = id }', "the URL has the scheme `oracle`", ""),
         ('from = jdbc, options { url = "sqlite:x", column = id }', "the source `jdbc` requires `table` or `query`", ""),
         ('from = jdbc, options { url = "sqlite:x", table = t, column = product }', "must have the type `int`, ", ""),
+        ("from = csv, options { path = data, encoding = base64 }", "there is no encoding `base64`", "such as `utf-8`"),
+        ('from = http, options { url = "http://host", timeout = 0 s }', "`timeout` must be more than 0", ""),
+        ('from = http, options { url = "http://host", max-size = 0 }', "`max-size` must be more than 0", ""),
+        ('from = http, options { url = "http://host", headers { "X A" = 1 } }',
+         "`X A` is not the name of a header", ""),
+        ('from = http, options { url = "http://host", headers { X-A = "1\\r\\nX-B: 2" } }',
+         "the value of the header `X-A` has a character that a header cannot have", ""),
+        ('from = http, options { url = "http://host", token.env = T, header = "X:A" }',
+         "`X:A` is not the name of a header", ""),
+        ('from = jdbc, options { url = "postgresql://u:hush@host/d", table = t, column = id }',
+         "`url` has a password, which is not a secret there", "set `user`"),
+        ('from = jdbc, options { url = "jdbc:postgresql://host/d?user=u&password=hush", table = t, column = id }',
+         "`url` has a password, which is not a secret there", "set `user`"),
         ("from = csv, options.path = data, max-tasks-per-batch = 0", "`max-tasks-per-batch` must be at least 1", ""),
         ("from = csv, options.path = data, discovery.trigerer = cron", "`discovery` has no key `trigerer`", ""),
     ],
@@ -81,6 +94,12 @@ def test_a_directory_that_does_not_exist(flow: Flow, tmp_path: Path) -> None:  #
     result = flow("verify", str(tmp_path)) if findings(flow, tmp_path, "from = csv, options.path = dta") else None
     assert result is not None and "there is no directory `dta`" in result.out
     assert "options.path = dta" in result.out
+
+
+def test_a_path_of_a_store(flow: Flow, tmp_path: Path) -> None:  # noqa: F811
+    """Only paths of this machine are read."""
+    ((_, headline, help),) = findings(flow, tmp_path, 'from = csv, options.path = "s3://shop/data"')
+    assert "`s3://shop/data` is not a path of this machine" in headline and "mount the storage" in help[0]
 
 
 def test_columns_that_a_format_cannot_carry(flow: Flow, tmp_path: Path) -> None:  # noqa: F811
