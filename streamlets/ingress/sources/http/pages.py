@@ -103,7 +103,7 @@ class Pages:
         return None
 
     def shown(self, url: str) -> str:
-        """Return what leads to a page, for messages: its cursor, or its URL."""
+        """Return the cursor of a page for messages, or its URL without one."""
         cursor = dict(parse_qsl(urlsplit(url).query)).get(self.parameter)
         return f"the cursor `{cursor}`" if self.paging == "cursor" and cursor is not None else f"the page {url}"
 

@@ -30,7 +30,7 @@ _EXPIRED = (400, 404, 410, 422)
 _HEADERS = "headers."
 """What the names of options for headers begin with."""
 
-_HEADER_NAME, _HEADER_VALUE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"), re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+_HEADER_NAME, _HEADER_VALUE = re.compile(r"[!#$%&'*.^_`|~0-9A-Za-z+-]+"), re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
 
 _OPTIONS = (
     SourceOption(name="url", description="the URL of the first page", required=True),
