@@ -223,7 +223,8 @@ def test_codecs(
         ("csv", ROW, b"id,name\nx,a\n", "expected `long`"),
         ("csv", ROW, b"id,name\n1,\xff\n", "is not valid UTF-8"),
         ("lines", "line string", b"\xff\n", "is not valid UTF-8"),
-        ("json-lines", ROW, b'{"id": 1, "name": "\xff"', "invalid JSON"),
+        ("json-lines", ROW, b'{"id": 1, "name": "\xff"}', "is not valid UTF-8"),
+        ("json-lines", ROW, b'{"id": 1, "name": "x"', "invalid JSON"),
         ("json-lines", ROW, b'{"id": 1, "name": "\\ud800"}', "`name`: is not valid UTF-8"),
         (
             "json-lines",
