@@ -21,7 +21,8 @@ from cli.groups import imports_modules
 from cli.options import DurationType, master_option
 from cli.output.differences import as_data, print_difference
 from cli.output.errors import fail
-from cli.records import TimeType, clearing_up, reading_topics
+from cli.records import clearing_up, reading_topics
+from cli.runs.backfill_options import BoundType, NameType
 from cli.state import require_own, with_running_settings
 
 if TYPE_CHECKING:
@@ -33,21 +34,6 @@ if TYPE_CHECKING:
 
 _DIGITS = 6
 """The number of digits of the hash in a name that is not given."""
-
-
-class BoundType(click.ParamType["Bound"]):
-    """The value of an option: a time, an age, or a position as `flow checkpoints show` shows it."""
-
-    name = "bound"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Bound:
-        """Return a bound of a range."""
-        from streamlets.backfills.model import Bound
-
-        if isinstance(value, Bound):
-            return value
-        text = str(value)
-        return Bound(text) if "#" in text else Bound(text, TimeType().convert(text, param, ctx))
 
 
 @imports_modules()
@@ -92,7 +78,11 @@ class BoundType(click.ParamType["Bound"]):
     "--parallel", type=click.IntRange(min=1), default=1, show_default=True,
     help="With --every: how many slices run at the same time.",
 )  # fmt: skip
-@click.option("--name", metavar="NAME", help="The name of the backfill (default: made of the streamlet and the range).")
+@click.option(
+    "--name", type=NameType(), metavar="NAME",
+    help="The name of the backfill, with letters, digits, `-`, `_` and `.` (default: made of the streamlet and the "
+    "range).",
+)  # fmt: skip
 @click.option("--again", is_flag=True, help="Begin again if a backfill of this name was done or interrupted.")
 @master_option
 @click.option(
@@ -104,10 +94,10 @@ class BoundType(click.ParamType["Bound"]):
     help="How long to wait for running batches when stopping; batches that take longer are replayed.",
 )  # fmt: skip
 @click.option(
-    "--format", "form", type=click.Choice(["auto", "table", "lines", "jsonl", "json"]), default="auto",
+    "--format", "form", type=click.Choice(["auto", "table", "lines", "jsonl"]), default="auto",
     show_default=True,
     help="The output format: a live table, one line per event, or one JSON object per event; auto is table on a "
-    "terminal, otherwise lines; json is an older name of jsonl.",
+    "terminal, otherwise lines.",
 )  # fmt: skip
 def backfill(
     streamlet: str,
@@ -150,6 +140,7 @@ def backfill(
     from streamlets.backfills.model import Request
     from streamlets.backfills.store import Store
 
+    plan, state = _application(application_of(arguments, conf), state_dir, master, streamlet)
     if into is None and topic is None and not compare:
         raise click.UsageError(
             "where should the results go? Add --into DIRECTORY or --into-topic TOPIC, or only --compare them"
@@ -157,8 +148,6 @@ def backfill(
     keys, ignored = _columns(by), _columns(ignore)
     if not compare and (keys or ignored):
         raise click.UsageError("--by and --ignore belong to --compare")
-    app = application_of(arguments, conf)
-    plan, state = _application(app, state_dir, master)
     request = Request(
         streamlet=streamlet, begin=begin, end=end, into=str(into.absolute()) if into is not None else "",
         topic=topic or "", warm_up=warm_up,
@@ -205,7 +194,7 @@ def _in_slices(
 
     def say(of: Slice, what: str, known: Backfill | None) -> None:
         results = sum(result.records or 0 for result in known.results.values()) if known is not None else None
-        if form in ("json", "jsonl"):
+        if form == "jsonl":
             data = {"from": of.bounds[0], "to": of.bounds[1], "what": what, "results": results}
             click.echo(json.dumps(data))
         else:
@@ -260,15 +249,17 @@ def _compared(
 
 
 def _application(
-    app: Application, state_dir: Path | None, master: str | None
+    app: Application, state_dir: Path | None, master: str | None, streamlet: str
 ) -> tuple[ApplicationPlan, StateDirectory]:
     """Return an application that has run, with its own settings or the settings of its last run.
 
     Raises:
         click.UsageError: it has not run.
-        SystemExit: 2, when it has errors; 1, when another user can change its state.
+        SystemExit: 2, when it has errors, or its streamlet cannot be backfilled; 1, when another user can change its
+            state; an error has been printed.
     """
     from cli.verification.findings import refuse
+    from streamlets.backfills.plan import streamlet_of
     from streamlets.runner.state_directory.directory import STATE_DIRECTORY, StateDirectory, is_application
 
     root = state_dir or app.directory / STATE_DIRECTORY
@@ -276,6 +267,8 @@ def _application(
     verification = replace(app, state_root=state_dir, options=overriding(master)).verify()
     if verification.plan is None:
         refuse(verification)
+    with _reported():
+        streamlet_of(verification.plan, streamlet)
     state = StateDirectory(root, verification.plan.name)
     if not is_application(state.directory):
         raise click.UsageError(f"{state.application} has not run yet: {root} has no state of it")
@@ -350,15 +343,14 @@ def _views(form: str) -> Callable[[ApplicationPlan, StateDirectory], Sequence[Vi
         from streamlets.runner.views import ViewContext
 
         default = "table" if sys.stdout.isatty() else "lines"
-        output = {"auto": default, "json": "jsonl"}.get(form, form)
-        return open_views(output, (), ViewContext(plan=plan, state=state, bounded=True))
+        return open_views(default if form == "auto" else form, (), ViewContext(plan=plan, state=state, bounded=True))
 
     return opened
 
 
 def _say(form: str) -> Callable[[str], None]:
     """Return a function that prints a line for people."""
-    return lambda line: click.echo(line, err=form in ("json", "jsonl"))
+    return lambda line: click.echo(line, err=form == "jsonl")
 
 
 def _report(done: Backfill, form: str, found: Mapping[str, Difference], letters: str | None, home: Path) -> None:
@@ -372,7 +364,7 @@ def _report(done: Backfill, form: str, found: Mapping[str, Difference], letters:
         home: the directory of the backfill.
     """
     request = done.request
-    if form in ("json", "jsonl"):
+    if form == "jsonl":
         results = {topic: result.records for topic, result in done.results.items()}
         data: dict[str, Any] = {"backfill": done.name, "records": done.records, "results": results}
         differences = {topic: as_data(topic, done.name, each) for topic, each in found.items()}

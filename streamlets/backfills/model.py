@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -24,6 +25,28 @@ class BackfillError(Exception):
         super().__init__(message)
         self.help = help
         self.refused = refused
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
+"""A name becomes the name of a directory, and of a log with a suffix."""
+
+
+def is_name(name: str) -> bool:
+    """Return whether a backfill may have a name."""
+    return _NAME.fullmatch(name) is not None
+
+
+def require_name(name: str) -> None:
+    """Require that a backfill may have a name.
+
+    Raises:
+        BackfillError: it may not.
+    """
+    if not is_name(name):
+        raise BackfillError(
+            f"invalid name of a backfill `{name}`: use letters, digits, `-`, `_` and `.`, a letter or digit first, "
+            "and at most 200 characters"
+        )
 
 
 @dataclass(frozen=True, slots=True)

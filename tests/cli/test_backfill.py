@@ -25,6 +25,7 @@ from streamlets.contract.types import arrow_schema
 from streamlets.runner.state_directory.directory import StateDirectory
 from tests.cli.conftest import Flow, flow  # noqa: F401 - the fixture
 from tests.streamlets.channels.topics import append
+from tests.trees import content
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,40 @@ def test_what_is_wrong(flow: Flow, shop: Path, arguments: tuple[str, ...], code:
     assert (result.code, reason in result.err) == (code, True), result.err
     assert store(shop).names() == ()
     assert not (shop / "out").exists()
+
+
+def test_an_unknown_streamlet_is_the_first_error(flow: Flow, shop: Path) -> None:  # noqa: F811
+    """A topic, a path or a wrong name is not a reason to ask where its results should go."""
+    for name in ("nope", "events", "../..", "/abs", ""):
+        result = flow("backfill", name, str(shop))
+        assert (result.code, f"there is no streamlet `{name}`" in result.err) == (2, True), result.err
+        assert "where should" not in result.err
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../..", "a/b", "/abs", "-x", "_x", ".deleted", "a\n", "a b"])
+@pytest.mark.parametrize("more", [(), ("--again",), ("--every", "1h", "--from", "2026-01-31"), ("--compare",)])
+def test_a_name_is_not_a_path(flow: Flow, shop: Path, name: str, more: tuple[str, ...]) -> None:  # noqa: F811
+    """It is refused in one sentence, and no file changes."""
+    name = str(shop / "mine") if name == "/abs" else name
+    (shop / "mine").mkdir()
+    (shop / "mine" / "thesis.txt").write_text("all of it")
+    before = content(shop)
+    result = flow("backfill", "totals", str(shop), "--into", str(shop / "out"), "--name", name, *more)
+    assert (result.code, result.err.count("invalid name of a backfill")) == (2, 1), result.err
+    assert content(shop) == before
+
+
+def test_a_directory_of_others_is_not_a_backfill(flow: Flow, shop: Path) -> None:  # noqa: F811
+    """It is refused, and nothing in it changes."""
+    mine = store(shop).state.backfills / "mine"
+    mine.mkdir(parents=True)
+    (mine / "thesis.txt").write_text("all of it")
+    (mine.parent / "linked").symlink_to(mine)
+    before = content(shop)
+    for name in ("mine", "linked"):
+        result = flow("backfill", "totals", str(shop), "--into", str(shop / "out"), "--name", name)
+        assert (result.code, "is not the directory of a backfill" in result.err) == (2, True), result.err
+        assert content(shop) == before
 
 
 def test_the_results_need_a_place(flow: Flow, shop: Path) -> None:  # noqa: F811

@@ -24,7 +24,7 @@ WITHOUT_DATA = {
 
 FORMATS = {"text", "json", "jsonl"}
 OWN_FORMATS = {
-    "flow backfill": {"auto", "table", "lines", "jsonl", "json"},
+    "flow backfill": {"auto", "table", "lines", "jsonl"},
     "flow graph": {"terminal", "svg", "mermaid", "dot", "graphml", "json"},
     "flow run": {"auto", "table", "lines", "jsonl", "json"},
     "flow verify": {"full", "concise", "github", "sarif", "json"},
