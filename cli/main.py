@@ -19,7 +19,7 @@ import click
 
 _COMMANDS = {
     "backfill": "Run a streamlet over a range of its topics again.",
-    "backfills": "List the backfills of an application.",
+    "backfills": "List the backfills of an application, and delete one.",
     "checkpoints": "List, show and reset the checkpoints of an application.",
     "completion": "Write the script that completes `flow` in a shell.",
     "config": "Show the effective settings and where they were set.",

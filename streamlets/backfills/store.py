@@ -150,8 +150,14 @@ class Store:
         return None
 
     @contextmanager
-    def owned(self, name: str) -> Iterator[None]:
+    def owned(
+        self, name: str, help: str = "wait for it, or give this one another name with `--name`"
+    ) -> Iterator[None]:
         """Own a backfill until the context is left; the operating system releases it when the owner exits.
+
+        Arguments:
+            name: its name.
+            help: what to do if it is running.
 
         Raises:
             BackfillError: another process carries it out or has just deleted it, or its directory is not a backfill's.
@@ -168,7 +174,7 @@ class Store:
             except BlockingIOError:
                 raise BackfillError(
                     f"the backfill `{name}` is already running, as process {self.owner(name) or 'unknown'}",
-                    "wait for it, or give this one another name with `--name`",
+                    help,
                     refused=False,
                 ) from None
             if not os.fstat(lock).st_nlink:

@@ -220,6 +220,37 @@ def test_a_range_in_slices(flow: Flow, shop: Path) -> None:  # noqa: F811
         assert flow(*arguments, *more).code == 2
 
 
+def test_deletion(flow: Flow, shop: Path) -> None:  # noqa: F811
+    """A backfill is deleted after a confirmation, unless it runs; its results and other backfills are kept."""
+    known = store(shop)
+    (shop / "out").mkdir()
+    (shop / "out" / "totals.parquet").write_text("results")
+    request = Request(streamlet="totals", into=str(shop / "out"))
+    for name in ("one", "two"):
+        with known.owned(name):
+            (known.work(name).topics / "events").mkdir(parents=True)
+            known.write(Backfill(name=name, request=request, version="v", created=1.0, ranges={}, phase="done"))
+    arguments = ("backfills", "delete", "one", str(shop))
+    before = content(shop)
+    asked = flow(*arguments)
+    assert (asked.code, "add --yes" in asked.err, "are kept" in asked.err) == (2, True, True), asked.err
+    with known.owned("one"):
+        running = flow(*arguments, "--yes")
+    assert (running.code, "already running" in running.err, "--name" in running.err) == (1, True, False)
+    for name in ("tow", "..", str(shop / "out"), "", "a/b", "."):
+        wrong = flow("backfills", "delete", name, str(shop), "--yes")
+        assert (wrong.code, "Traceback" in wrong.err) == (2, False), wrong.err
+    assert "did you mean `two`" in flow("backfills", "delete", "tow", str(shop), "--yes").err
+    assert content(shop) == before
+    done = flow(*arguments, "--yes", "--format", "json")
+    assert (done.code, json.loads(done.out)) == (0, {"deleted": "one"})
+    assert known.names() == ("two",)
+    assert content(shop) == {path: kept for path, kept in before.items() if "/backfills/one" not in path}
+    (known.home("two") / "backfill.json").write_text("{}")
+    damaged = flow("backfills", "delete", "two", str(shop), "--yes")
+    assert (damaged.code, "backfill.json" in damaged.err) == (1, True)
+
+
 def test_the_list(flow: Flow, shop: Path) -> None:  # noqa: F811
     """It has the range, the state and the results of each; one whose file is damaged is an error."""
     assert flow("backfills", str(shop)).out == "shop has no backfill\n"

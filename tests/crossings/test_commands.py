@@ -23,7 +23,8 @@ from tests.crossings.applications import IMPORTED, KINDS, SERVERS, STATES, Kind,
 
 ROWS: dict[str, tuple[str, ...]] = {
     "backfill": ("STREAMLET", "PATH", "--into", "NEW", "--to", "2999-01-01"),
-    "backfills": ("PATH",),
+    "backfills delete": ("nothing", "PATH", "--yes"),
+    "backfills list": ("PATH",),
     "checkpoints list": ("PATH",),
     "checkpoints reset": ("STREAMLET", "PATH", "--yes"),
     "checkpoints show": ("STREAMLET", "PATH"),

@@ -43,7 +43,7 @@ NAME = "damaged"
 
 USES: dict[str, tuple[Use, ...] | str] = {
     "backfill": "reads topics and its own files, see tests/benchmarks/test_backfills.py",
-    "backfills": (Use(("backfills",)),),
+    "backfills": (Use(("backfills",)), Use(("backfills", "delete", "one", "--yes"), changes=True)),
     "checkpoints": (
         Use(("checkpoints",)), Use(("checkpoints", "show", "distinct.out")),
         Use(("checkpoints", "reset", "distinct", "--yes"), changes=True),
