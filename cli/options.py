@@ -34,6 +34,16 @@ PAGE_PORT = 8265
 """The port of the page, unless another one is given."""
 
 
+class DirectoryType(click.Path):
+    """The value of an option: the path of a directory, which is not empty, as an unset variable of a shell would be."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if str(value) == "":
+            self.fail("the path of a directory must not be empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class PortType(click.ParamType[int]):
     """The value of an option that may be omitted: a port."""
 

@@ -11,6 +11,7 @@ import click
 
 from cli.application import Application, blueprint_at, existing_blueprint
 from cli.application import application as application_of
+from cli.options import DirectoryType
 from cli.output.errors import fail
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--application", metavar="NAME", help="The application, if the state directory has several."
     )(command)
     return click.option(
-        "--state-dir", type=click.Path(path_type=Path), metavar="DIRECTORY",
+        "--state-dir", type=DirectoryType(path_type=Path), metavar="DIRECTORY",
         help="The parent directory of the applications' state (default: .flow next to the blueprint).",
     )(command)  # fmt: skip
 

@@ -18,7 +18,7 @@ from blueprint.wording import counted
 from cli.application import Application, application_arguments, overriding
 from cli.application import application as application_of
 from cli.groups import imports_modules
-from cli.options import DurationType, master_option
+from cli.options import DirectoryType, DurationType, master_option
 from cli.output.differences import as_data, print_difference
 from cli.output.errors import fail
 from cli.records import clearing_up, reading_topics
@@ -50,7 +50,7 @@ _DIGITS = 6
     help="End before this time or position (default: the end of the topics when the backfill begins).",
 )  # fmt: skip
 @click.option(
-    "--into", type=click.Path(file_okay=False, path_type=Path), metavar="DIRECTORY",
+    "--into", type=DirectoryType(file_okay=False, path_type=Path), metavar="DIRECTORY",
     help="Write the results as Parquet files to this directory, one for each topic that the streamlet writes.",
 )  # fmt: skip
 @click.option("--into-topic", "topic", metavar="TOPIC", help="Write the results to this new topic of the application.")
@@ -86,7 +86,7 @@ _DIGITS = 6
 @click.option("--again", is_flag=True, help="Begin again if a backfill of this name was done or interrupted.")
 @master_option
 @click.option(
-    "--state-dir", metavar="DIRECTORY", type=click.Path(path_type=Path),
+    "--state-dir", metavar="DIRECTORY", type=DirectoryType(path_type=Path),
     help="The parent directory of the application's topics and checkpoints (default: .flow next to the blueprint).",
 )  # fmt: skip
 @click.option(
@@ -138,9 +138,13 @@ def backfill(
     """
     from streamlets.backfills.comparison import require_comparable
     from streamlets.backfills.model import Request
+    from streamlets.backfills.results import new_topic
     from streamlets.backfills.store import Store
 
     plan, state = _application(application_of(arguments, conf), state_dir, master, streamlet)
+    if topic is not None:
+        with _reported():
+            new_topic(state, topic)
     if into is None and topic is None and not compare:
         raise click.UsageError(
             "where should the results go? Add --into DIRECTORY or --into-topic TOPIC, or only --compare them"

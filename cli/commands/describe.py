@@ -9,6 +9,7 @@ import click
 
 from cli.application import application, application_arguments
 from cli.groups import imports_modules
+from cli.options import DirectoryType
 from streamlets.storage.files import replace_file
 
 _SPARK_UNAVAILABLE = 2
@@ -23,7 +24,7 @@ _SPARK_UNAVAILABLE = 2
     help="Write to FILE, replacing it atomically (default: the standard output).",
 )  # fmt: skip
 @click.option(
-    "--state-dir", type=click.Path(path_type=Path), metavar="DIRECTORY",
+    "--state-dir", type=DirectoryType(path_type=Path), metavar="DIRECTORY",
     help="The parent directory of the application's state (default: .flow next to the blueprint, if it exists).",
 )  # fmt: skip
 @click.option("--plans", is_flag=True, help="Build the streamlets' logic and include its queries; needs Spark.")

@@ -14,7 +14,7 @@ import click
 from blueprint.wording import counted
 from cli.application import application, application_arguments, overriding
 from cli.groups import imports_modules
-from cli.options import format_option, master_option
+from cli.options import DirectoryType, format_option, master_option
 
 if TYPE_CHECKING:
     from cli.application import Application
@@ -28,7 +28,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 @click.command()
 @application_arguments
 @click.option(
-    "--state-dir", type=click.Path(path_type=Path), metavar="DIRECTORY",
+    "--state-dir", type=DirectoryType(path_type=Path), metavar="DIRECTORY",
     help="The parent directory of the application's topics and checkpoints (default: .flow next to the blueprint).",
 )  # fmt: skip
 @click.option("--fetch", is_flag=True, help="Fetch the jars that channels need into the cache, if they are missing.")

@@ -13,7 +13,7 @@ import click
 
 from cli.application import application, application_arguments, overriding
 from cli.groups import imports_modules
-from cli.options import PAGE_PORT, DurationType, PortType, master_option
+from cli.options import PAGE_PORT, DirectoryType, DurationType, PortType, master_option
 from cli.output.errors import fail
 from cli.verification.descriptors import CLASSES
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     "setting flow.isolation, or none).",
 )  # fmt: skip
 @click.option(
-    "--state-dir", metavar="DIRECTORY",
+    "--state-dir", metavar="DIRECTORY", type=DirectoryType(),
     help="The parent directory of the application's topics and checkpoints (default: .flow next to the blueprint).",
 )  # fmt: skip
 @click.option(

@@ -13,7 +13,7 @@ import click
 from cli.application import application as application_of
 from cli.application import application_arguments
 from cli.groups import imports_modules
-from cli.options import format_option
+from cli.options import DirectoryType, format_option
 
 if TYPE_CHECKING:
     from streamlets.channels.kafka.acls import Right
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.command(short_help="List the rights that the application needs in Kafka.")
 @application_arguments
 @click.option(
-    "--state-dir", type=click.Path(path_type=Path), metavar="DIRECTORY",
+    "--state-dir", type=DirectoryType(path_type=Path), metavar="DIRECTORY",
     help="The parent directory of the applications' state (default: .flow next to the blueprint).",
 )  # fmt: skip
 @click.option("--commands", is_flag=True, help="Print calls of Kafka's `kafka-acls.sh` that allow them.")

@@ -16,7 +16,7 @@ from blueprint.wording import counted
 from cli.application import application as application_of
 from cli.application import application_arguments
 from cli.groups import imports_modules
-from cli.options import format_option
+from cli.options import DirectoryType, format_option
 from cli.output.errors import fail
 from cli.state import require_own, with_running_settings
 
@@ -69,7 +69,7 @@ class _Change:
 @click.command(short_help="Create and alter topics as the blueprint sets them.")
 @application_arguments
 @click.option(
-    "--state-dir", type=click.Path(path_type=Path), metavar="DIRECTORY",
+    "--state-dir", type=DirectoryType(path_type=Path), metavar="DIRECTORY",
     help="The parent directory of the applications' state (default: .flow next to the blueprint).",
 )  # fmt: skip
 @click.option("--delete-unused", is_flag=True, help="Delete topics that the application created and no longer has.")

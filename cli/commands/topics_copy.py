@@ -15,7 +15,7 @@ from blueprint.wording import counted
 from cli.application import Application, application_arguments
 from cli.application import application as application_of
 from cli.groups import imports_modules
-from cli.options import format_option
+from cli.options import DirectoryType, format_option
 from cli.output.errors import fail
 from cli.state import require_own, with_running_settings
 
@@ -36,7 +36,7 @@ _EVERY = 2.0
 @click.option("--from", "source", required=True, metavar="CHANNEL", help="The channel that has the records.")
 @click.option("--to", "target", metavar="CHANNEL", help="The channel to copy to (default: the blueprint's channel).")
 @click.option(
-    "--state-dir", type=click.Path(path_type=Path), metavar="DIRECTORY",
+    "--state-dir", type=DirectoryType(path_type=Path), metavar="DIRECTORY",
     help="The parent directory of the applications' state (default: .flow next to the blueprint).",
 )  # fmt: skip
 @click.option("--append", is_flag=True, help="Copy to a topic that has other records.")

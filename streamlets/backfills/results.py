@@ -9,6 +9,7 @@ from pathlib import Path
 from blueprint.avro.dead_letters import dead_letter_contract
 from blueprint.avro.model import Contract
 from blueprint.plan import ApplicationPlan, TopicPlan
+from blueprint.verification.rules.names import topic_name_fault
 from streamlets.backfills.model import Backfill, BackfillError, Result
 from streamlets.channels.base import Position, TopicResource
 from streamlets.channels.copying import copy_topic
@@ -33,6 +34,8 @@ def new_topic(state: StateDirectory, name: str) -> TopicResource:
     Raises:
         BackfillError: the name is not possible.
     """
+    if fault := topic_name_fault(name):
+        raise BackfillError(f"invalid topic name `{name}`: it {fault}")
     plan = TopicPlan(name, name, DEFAULT, True, (), (), {})
     try:
         return CHANNEL_TYPES[DEFAULT].open(state.topics).topic(plan)

@@ -110,8 +110,9 @@ def test_the_results_need_a_place(flow: Flow, shop: Path) -> None:  # noqa: F811
     for topic in ("events", "totals"):
         taken = flow("backfill", "totals", str(shop), "--into-topic", topic)
         assert (taken.code, f"the topic `{topic}` exists" in taken.err) == (2, True)
-    reserved = flow("backfill", "totals", str(shop), "--into-topic", "_x")
-    assert (reserved.code, "invalid topic name" in reserved.err) == (2, True)
+    for name in ("_x", "", ".", "..", "a/b", "/abs", "a\nb", "a" * 250):
+        invalid = flow("backfill", "totals", str(shop), "--into-topic", name)
+        assert (invalid.code, "invalid topic name" in invalid.err) == (2, True), invalid.err
 
 
 def test_a_range_of_which_a_part_was_deleted(flow: Flow, shop: Path) -> None:  # noqa: F811

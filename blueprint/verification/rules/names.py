@@ -126,9 +126,9 @@ def topic_names(draft: Draft) -> Iterator[Diagnostic]:
     """Ids and physical names of topics are valid names of directories and Kafka topics."""
     for id, entry in draft.blueprint.topics.items():
         facts = draft.topics.get(id)
-        if fault := _topic_name_fault(id):
+        if fault := topic_name_fault(id):
             yield finding("topic-id", f"invalid topic id `{id}`", entry.key, causes=(f"the id {fault}",), topics=(id,))
-        elif facts is not None and facts.name != id and (fault := _topic_name_fault(facts.name)):
+        elif facts is not None and facts.name != id and (fault := topic_name_fault(facts.name)):
             yield finding(
                 "topic-name",
                 f"invalid topic name `{facts.name}`",
@@ -214,7 +214,8 @@ def _application_name_fault(name: str) -> str | None:
     return None
 
 
-def _topic_name_fault(name: str) -> str | None:
+def topic_name_fault(name: str) -> str | None:
+    """Return why a name is not the name of a topic, as the end of a sentence about it; None when it is one."""
     if name in ("", ".", ".."):
         return "would refer to another directory"
     if len(name) > _LONGEST_TOPIC_NAME:
