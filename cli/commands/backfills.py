@@ -99,6 +99,9 @@ def _named(name: str, store: Store) -> Backfill:
 
     if (own := store.read(name)) is None:
         names = store.names()
+        if store.home(name).exists():
+            hint = f"{store.home(name)} has no `backfill.json`; delete the directory if it is not needed"
+            raise click.UsageError(f"`{name}` is not a backfill: {hint}")
         hint = suggestion(name, names) if names else f"{store.state.application} has no backfill"
         raise click.UsageError(f"there is no backfill `{name}`; {hint}")
     return own

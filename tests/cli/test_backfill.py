@@ -247,6 +247,9 @@ def test_deletion(flow: Flow, shop: Path) -> None:  # noqa: F811
     assert (done.code, json.loads(done.out)) == (0, {"deleted": "one"})
     assert known.names() == ("two",)
     assert content(shop) == {path: kept for path, kept in before.items() if "/backfills/one" not in path}
+    (known.home("two") / "backfill.json").unlink()
+    without = flow("backfills", "delete", "two", str(shop), "--yes")
+    assert (without.code, "has no `backfill.json`" in without.err) == (2, True), without.err
     (known.home("two") / "backfill.json").write_text("{}")
     damaged = flow("backfills", "delete", "two", str(shop), "--yes")
     assert (damaged.code, "backfill.json" in damaged.err) == (1, True)
