@@ -55,7 +55,8 @@ def test_json_is_complete() -> None:
     assert document["blueprint"] == "a.conf"
     assert document["counts"] == {"error": 2, "warning": 1, "note": 0}
     assert document["checked"] == {
-        "streamlets": 4, "topics": 3, "fused": 0, "contracts": 2, "pairs": 5, "settings": 1, "logic": None, "no_logic": 0, "samples": 0,
+        "streamlets": 4, "topics": 3, "fused": 0,
+        "contracts": 2, "pairs": 5, "settings": 1, "logic": None, "no_logic": 0, "samples": 0,
         "against": "", "changes": None, "silenced": 0,
     }  # fmt: skip
     assert document["diagnostics"][0]["primary"] is None
