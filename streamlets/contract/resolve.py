@@ -70,7 +70,8 @@ def resolver(writer: Contract, reader: Contract) -> Callable[[pa.RecordBatch], p
 def is_read_by_name(writer: Contract, reader: Contract) -> bool:
     """Return whether a reader of columns by their names, in any case, gets the records as `resolver` converts them.
 
-    It takes the columns of the reader's fields unchanged, and null for those that the writer does not have.
+    It takes the columns of the reader's fields, of which it may widen the numbers, and null for fields that the writer
+    does not have.
 
     Arguments:
         writer: the contract of the written records.
@@ -90,13 +91,19 @@ def is_read_by_name(writer: Contract, reader: Contract) -> bool:
         if isinstance(field, FromDefault):
             if field.default is not None or field.name.lower() in names:
                 return False
-        elif (
-            field.source != field.name
-            or steps.step(field.plan) is not None
-            or not arrow_type(written[field.source].schema, writer).equals(arrow_type(read.schema, reader))
-        ):
+            continue
+        old, new = arrow_type(written[field.source].schema, writer), arrow_type(read.schema, reader)
+        unchanged = old.equals(new) and steps.step(field.plan) is None
+        if field.source != field.name or not (unchanged or _is_wider(old, new)):
             return False
     return True
+
+
+def _is_wider(old: pa.DataType, new: pa.DataType) -> bool:
+    """Return whether a reader of columns widens the numbers of a type to another one without a change of values."""
+    import pyarrow as pa
+
+    return (old, new) in ((pa.int32(), pa.int64()), (pa.float32(), pa.float64()))
 
 
 def _has_columns(contract: Contract) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -95,7 +96,8 @@ def test_a_table(flow: Flow, project: Path) -> None:
         (["http://127.0.0.1:1/x"], "refused"),
         (["sqlite:data/a.csv", "--table", "t"], "not a database"),
         (["sqlite:none.db", "--table", "t"], "unable to open"),
-        (["postgresql://ann:s3cret@127.0.0.1:1/x", "--table", "t"], "the database cannot be read"),
+        (["postgresql://ann@127.0.0.1:1/x", "--table", "t"], "the database cannot be read"),
+        (["postgresql://ann:s3cret@127.0.0.1:1/x", "--table", "t"], "`url` has a password"),
         (["sqlite:x.db"], "requires `table` or `query`"),
         (["data/a.csv", "--table", "t"], "not the URL of a database"),
         (["data/a.csv", "--as", "xml"], "there is no source `xml`"),
@@ -109,7 +111,7 @@ def test_one_clear_error(flow: Flow, arguments: list[str], message: str) -> None
     done = flow("sample", *arguments)
     assert done.code == 1
     assert message in done.err
-    assert arguments[0].replace("ann:s3cret", "(secret)") in done.err
+    assert re.sub("//ann.*@", "//(secret)@", arguments[0]) in done.err
     assert "s3cret" not in done.err
     assert not done.out
     assert "internal" not in done.err

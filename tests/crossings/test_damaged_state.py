@@ -68,6 +68,7 @@ USES: dict[str, tuple[Use, ...] | str] = {
     "resume": (Use(("resume", "distinct")),),
     "run": "see test_runs_on_damaged_state",
     "scale": (Use(("scale", "distinct", "2")),),
+    "sample": "no state",
     "schema": "no state",
     "spouts": (Use(("spouts",)),),
     "sql": (Use(("sql", "-e", "SHOW STREAMS")),),

@@ -83,6 +83,7 @@ CLASSES = (
 ELSEWHERE = {
     "docs/diagnostics.md": "tests/diagnostics/pages.py",  # the streamlets of the pages of diagnostics
     "docs/ingress.md": "tests/examples/test_ingress.py",  # runs the five ways, and compares the page with them
+    "docs/without-code.md": "tests/manual/test_without_code.py",  # types the commands, and runs what they make
     "docs/tutorial.md": "tests/manual/test_tutorial.py",  # follows the page, from `flow new` to the last command
 }
 

@@ -121,8 +121,8 @@ class Own(Step):
 class More(Step):
     class Logic(Step.Logic):
         def build_streaming_queries(self):
-            own = self.query("own", self.rows().writeStream.format("noop"))
-            return [super().build_streaming_queries(), own]
+            rows = self.rows().select("n", F.col("n").alias("twice"))
+            return [self.write_stream(rows, self.streamlet.out), self.query("own", rows.writeStream.format("noop"))]
 
 class Update(Step):
     class Logic(Step.Logic):
