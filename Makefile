@@ -69,7 +69,7 @@ pre-commit: $(READY)  ## Check each commit before it is made, from now on (CONTR
 SMALL = "verify --small" "plans --rounds 1" "verify_scale --small" "lsp --streamlets 100 --rounds 3" "lineage --small" hocon "accidents 200" "fixes 300" avro_resolution conform topic_growth "journal --seconds 2 --rounds 1" "spouts --seconds 2 --size 64" "tasks --small" "source_files --small" small_batches "chain 1000000 --rounds 1" \
   "flights --small" "idle --settle 20 --measure 20 --cycles 2" "many_readers --readers 8 --load 4" "isolation --streamlets 2 --settle 5 --measure 5" "kills topics --each 1 --kills 2" \
   "kills shop --each 1 --kills 2" "kills drains --each 1 --kills 1" "kills sink-delta --each 1 --kills 1" "kills replicas --kills 1" "replicas --records 1000 --rounds 2" supervisor "kafka_throughput 200000 --rounds 1" "kafka_guarantee 200000 --rounds 1" \
-  "sql_job --rows 500000 --rounds 1" "resources --runs 2" "jdbc --rows 50000 --rounds 1" "kafka_latency --seconds 10" "metrics --seconds 5 --rounds 1" "event_history --seconds 10" "traces --batches 500" "large --streamlets 100 --seconds 5" "datasets --records 50000" \
+  "sql_job --rows 500000 --rounds 1" "resources --runs 2" "jdbc --rows 50000 --rounds 1" "kafka_latency --seconds 10" "latency --seconds 20 --rounds 1" "metrics --seconds 5 --rounds 1" "event_history --seconds 10" "traces --batches 500" "large --streamlets 100 --seconds 5" "datasets --records 50000" \
   "on_cluster --january" "scaling --january"
 
 bench: $(READY)  ## Run the small version of every benchmark
