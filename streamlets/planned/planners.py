@@ -80,8 +80,8 @@ class BatchPlanner(Protocol):
 _OPENED: dict[str, Callable[[str], BatchPlanner]] = {}
 
 
-def register(session: SparkSession, kind: str, opened: Callable[[str], BatchPlanner]) -> bool:
-    """Register a kind of planned streams, and return whether this Spark has the part in Java.
+def register(session: SparkSession, kind: str, opened: Callable[[str], BatchPlanner]) -> None:
+    """Register a kind of planned streams; `is_ready` then says whether this Spark has the part in Java.
 
     Arguments:
         session: a session of the Spark.
@@ -92,7 +92,6 @@ def register(session: SparkSession, kind: str, opened: Callable[[str], BatchPlan
     gateway: Any = session.sparkContext._gateway  # noqa: SLF001 - there is no public way
     if _READY not in gateway.__dict__:
         gateway.__dict__[_READY] = _set_planners(gateway)
-    return bool(gateway.__dict__[_READY])
 
 
 def is_ready(session: SparkSession) -> bool:

@@ -14,7 +14,7 @@ from streamlets.channels.delta.inspection import contracts
 from streamlets.channels.delta.integrity import commit_path
 from streamlets.channels.delta.log import TopicLog
 from streamlets.channels.delta.planning import Reading, TopicPlanner
-from streamlets.channels.delta.records import adjacent, damaged_run, require_file
+from streamlets.channels.delta.records import adjacent, damaged_run, records_of, require_file
 from streamlets.contract.resolve import is_read_by_name
 from streamlets.planned.planners import Offset, Stretch, Watch
 
@@ -83,10 +83,10 @@ class NativePlanner:
         return [[self._stretch(run) for run in adjacent(part)] for part in self._planner.parts(start, end)]
 
     def _stretch(self, run: list[Slice]) -> Stretch:
-        piece, count = run[0], sum(member.count for member in run)
+        piece = run[0]
         self._require_readable(piece.contract)
         require_file(run)
-        return Stretch(piece.path, piece.size, piece.row, count, str(damaged_run(run, count, "{}")))
+        return Stretch(piece.path, piece.size, piece.row, records_of(run), str(damaged_run(run, "{}")))
 
     def _require_readable(self, contract: str) -> None:
         if contract in self._readable:

@@ -57,15 +57,20 @@ def _rows_of(run: Sequence[Slice], columns: Sequence[str]) -> Iterator[pa.Record
     """
     import pyarrow as pa
 
-    piece, count = run[0], sum(member.count for member in run)
+    piece, count = run[0], records_of(run)
     try:
         yield from read_rows(piece.path, piece.size, piece.row_groups, piece.row, count, columns)
     except FileNotFoundError:
         if _is_committed(piece):
-            raise damaged_run(run, count, "it does not exist") from None
+            raise damaged_run(run, "it does not exist") from None
         raise
     except (pa.ArrowException, OtherFileError, EOFError) as error:
-        raise damaged_run(run, count, str(error).partition("\n")[0]) from None
+        raise damaged_run(run, str(error).partition("\n")[0]) from None
+
+
+def records_of(run: Sequence[Slice]) -> int:
+    """Return the number of records of slices."""
+    return sum(piece.count for piece in run)
 
 
 def require_file(run: Sequence[Slice]) -> None:
@@ -80,10 +85,10 @@ def require_file(run: Sequence[Slice]) -> None:
         size = Path(piece.path).stat().st_size
     except FileNotFoundError:
         if _is_committed(piece):
-            raise damaged_run(run, sum(member.count for member in run), "it does not exist") from None
+            raise damaged_run(run, "it does not exist") from None
         raise
     if size != piece.size:
-        raise damaged_run(run, sum(member.count for member in run), other_size(piece.size))
+        raise damaged_run(run, other_size(piece.size))
 
 
 def _is_committed(piece: Slice) -> bool:
@@ -91,15 +96,14 @@ def _is_committed(piece: Slice) -> bool:
     return Path(piece.path).relative_to(table).as_posix() in (open_table(table, files=True).files or {})
 
 
-def damaged_run(run: Sequence[Slice], count: int, reason: str) -> TopicDamagedError:
+def damaged_run(run: Sequence[Slice], reason: str) -> TopicDamagedError:
     """Return the error for slices, adjacent in a file, that cannot be read.
 
     Arguments:
         run: the slices.
-        count: the number of their records.
         reason: why they cannot be read.
     """
-    piece, last = run[0], run[-1]
+    piece, last, count = run[0], run[-1], records_of(run)
     commits = (
         f"commit {piece.version}" if piece.version == last.version else f"commits {piece.version} to {last.version}"
     )
@@ -187,7 +191,7 @@ def parts(slices: Sequence[Slice], most: int, *, least: int = WORTH_A_TASK) -> l
         most: the maximum number of parts.
         least: the minimum number of records of a part, if there are several.
     """
-    total = sum(piece.count for piece in slices)
+    total = records_of(slices)
     number = max(1, min(most, total // least))
     rooms = (total * (index + 1) // number - total * index // number for index in range(number))
     result: list[list[Slice]] = []
